@@ -1,0 +1,10 @@
+//! Bytes and where they came from: [`Blob`] shares a mapped file or a buffer without copying,
+//! [`Reader`] walks a slice with every access checked, [`open`] reads paths and stdin.
+
+mod blob;
+mod open;
+mod reader;
+
+pub use blob::Blob;
+pub use open::{STDIN_NAME, open, read_all};
+pub use reader::Reader;

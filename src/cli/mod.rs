@@ -1,0 +1,154 @@
+//! The command line: global flags, one file a subcommand (`Opts` + `run`), and the way from an error
+//! to an exit status.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
+
+use crate::error::{Category, Result};
+use crate::ui::{ColorChoice, MessageFormat, Printer};
+
+/// Declares each subcommand once: module, variant, and dispatch.
+macro_rules! subcommands {
+    ($($(#[$attribute:meta])* $module:ident :: $variant:ident,)*) => {
+        $(mod $module;)*
+
+        #[derive(Debug, clap::Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $variant($module::Opts),)*
+        }
+
+        impl Command {
+            fn run(self, context: &Context) -> Result<ExitCode> {
+                match self { $(Self::$variant(opts) => opts.run(context),)* }
+            }
+        }
+    };
+}
+
+subcommands! {
+    completions::Completions,
+    man::Man,
+}
+
+/// Link, inspect, check and launch CUDA device code.
+#[derive(Debug, Parser)]
+#[command(name = "cudalink", version = env!("CUDALINK_VERSION"), propagate_version = true)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    args_override_self = true
+)]
+#[command(
+    after_help = "Exit status: 0 done or yes, 1 failed or no, 2 usage, 3 a library, driver or device is \
+    missing, 4 an input is damaged or unreadable, 124 timeout, 130 interrupted"
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags that every subcommand takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+struct Global {
+    /// Say nothing but results, warnings and errors
+    #[arg(short, long, global = true, overrides_with = "verbose")]
+    quiet: bool,
+    /// Say what is decided and why
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// When to use colour
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = false
+    )]
+    color: ColorChoice,
+    /// Show no progress bars
+    #[arg(long, global = true)]
+    no_progress: bool,
+    /// How diagnostics are written to stderr
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORMAT",
+        default_value_t
+    )]
+    message_format: MessageFormat,
+    /// Never use the network
+    #[arg(long, global = true, env = "CUDALINK_OFFLINE", value_parser = clap::builder::FalseyValueParser::new(), hide_env_values = true)]
+    offline: bool,
+}
+
+/// What a subcommand gets beside its own options.
+#[derive(Debug)]
+pub struct Context {
+    pub printer: Printer,
+    pub offline: bool,
+}
+
+/// Parses `arguments` (the first is the program), runs, prints, and returns the exit status.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let matches = match command().try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let global = &cli.global;
+    let verbosity = if global.quiet {
+        -1
+    } else {
+        i8::try_from(global.verbose).unwrap_or(i8::MAX)
+    };
+    let printer = Printer::new(
+        global.color,
+        global.message_format,
+        verbosity,
+        !global.no_progress,
+    );
+    let context = Context {
+        printer,
+        offline: global.offline,
+    };
+    match cli.command.run(&context) {
+        Ok(code) => code,
+        Err(error) => {
+            printer.error(&error);
+            ExitCode::from(error.category.exit_code())
+        }
+    }
+}
+
+/// The parser itself, from which help, completions and man pages are made.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn usage(error: &clap::Error) -> ExitCode {
+    // Help and version come this way as well and are no errors; a closed pipe is not one either.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::from(Category::Usage.exit_code())
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_tree_is_consistent() {
+        super::command().debug_assert();
+    }
+}

@@ -1,0 +1,6 @@
+//! Parsers from bytes to plain structs, one file a format. They borrow, allocate no more than the bytes
+//! given can justify, never panic, and know nothing of files, names or policies.
+
+pub mod classify;
+
+pub use classify::{Classified, Kind, classify};

@@ -1,0 +1,5 @@
+//! The `cudalink` command; see the library's documentation.
+
+fn main() -> std::process::ExitCode {
+    cudalink::cli::main(std::env::args_os())
+}

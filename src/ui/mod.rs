@@ -1,0 +1,9 @@
+//! Everything that is printed goes through [`Printer`]: stdout is data, stderr is talk.
+
+mod diagnostics;
+mod printer;
+mod sanitize;
+pub mod table;
+
+pub use printer::{ColorChoice, MessageFormat, Printer};
+pub use sanitize::sanitize;

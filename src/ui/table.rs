@@ -1,0 +1,106 @@
+//! Fixed-width tables for people. Numbers are right-aligned, the last column may run on.
+
+use super::sanitize;
+
+/// A table under construction. Cells are sanitised when it is rendered.
+#[derive(Debug, Default)]
+pub struct Table {
+    header: Vec<String>,
+    right: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Column titles; one that starts with `>` is right-aligned.
+    pub fn new<'a>(columns: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut table = Self::default();
+        for column in columns {
+            table.right.push(column.starts_with('>'));
+            table.header.push(column.trim_start_matches('>').to_owned());
+        }
+        table
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The lines of the table, each ending in a newline, without trailing blanks.
+    pub fn render(&self) -> String {
+        let rows: Vec<Vec<String>> = std::iter::once(&self.header)
+            .chain(&self.rows)
+            .map(|row| row.iter().map(|cell| sanitize(cell).into_owned()).collect())
+            .collect();
+        let widths: Vec<usize> = (0..self.header.len())
+            .map(|column| {
+                rows.iter()
+                    .filter_map(|row| row.get(column))
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let mut out = String::new();
+        for row in &rows {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let pad = widths[column] - cell.chars().count();
+                if column > 0 {
+                    line.push_str("  ");
+                }
+                if self.right[column] {
+                    line.push_str(&" ".repeat(pad));
+                    line.push_str(cell);
+                } else {
+                    line.push_str(cell);
+                    line.push_str(&" ".repeat(pad));
+                }
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// `1536` → `1.5 KiB`.
+pub fn human_bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligns_and_trims() {
+        let mut table = Table::new(["name", ">bytes", "note"]);
+        table.row(["a".into(), "1234".into(), String::new()]);
+        table.row(["long".into(), "5".into(), "x\ny".into()]);
+        assert_eq!(
+            table.render(),
+            "name  bytes  note\na      1234\nlong      5  x\\ny\n"
+        );
+    }
+
+    #[test]
+    fn bytes_for_people() {
+        assert_eq!(human_bytes(1023), "1023 B");
+        assert_eq!(human_bytes(1536), "1.5 KiB");
+        assert_eq!(human_bytes(1024 * 1024 - 1), "1.0 MiB");
+    }
+}
