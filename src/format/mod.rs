@@ -2,5 +2,8 @@
 //! given can justify, never panic, and know nothing of files, names or policies.
 
 pub mod classify;
+pub mod compress;
+pub mod fatbin;
+pub mod ltoir;
 
 pub use classify::{Classified, Kind, classify};
