@@ -1,10 +1,11 @@
+use std::fmt;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Component, Version};
-use crate::error::{Category, Code, Diagnostic, Error, Result};
+use crate::error::Diagnostic;
 
 /// Where a candidate was found, in the order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -14,6 +15,8 @@ pub enum Source {
     Flag,
     /// `CUDALINK_NVJITLINK` or `CUDALINK_TOOLKIT`.
     Variable,
+    /// In the toolkit of a part that is already chosen.
+    Beside,
     /// Fetched by cudalink itself.
     Fetched,
     /// A Python environment's `nvidia` packages.
@@ -28,13 +31,6 @@ pub enum Source {
     System,
     /// A program on `PATH`; libraries are never taken from there.
     Path,
-}
-
-impl Source {
-    /// Whether the user asked for exactly this; nothing else may then be used in its place.
-    pub fn is_explicit(self) -> bool {
-        matches!(self, Self::Flag | Self::Variable)
-    }
 }
 
 /// Why a candidate won or lost.
@@ -55,22 +51,39 @@ impl Verdict {
             Self::Chosen(reason) | Self::Outranked(reason) | Self::Unsuitable(reason) => reason,
         }
     }
+
+    pub fn is_suitable(&self) -> bool {
+        !matches!(self, Self::Unsuitable(_))
+    }
 }
 
 /// One file that could be the component.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Candidate {
     pub component: Component,
-    /// Absolute.
+    /// Absolute; a library is loaded by this path alone.
     pub path: PathBuf,
     /// As told by the package, the file's name or its exported names; the library itself may be asked
     /// for more once it is loaded. Of the driver it is unknown here.
     pub version: Option<Version>,
     pub source: Source,
+    /// What led here, for people: `VIRTUAL_ENV`, `ld.so.cache`.
+    pub origin: String,
     /// The toolkit that it is a part of, for the parts beside it.
     pub root: PathBuf,
     #[serde(flatten)]
     pub verdict: Verdict,
+}
+
+impl fmt::Display for Candidate {
+    /// `nvJitLink 13.5.37 (CUDA_HOME, /usr/local/cuda/lib64/libnvJitLink.so.13)`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.component.title())?;
+        if let Some(version) = self.version {
+            write!(f, " {version}")?;
+        }
+        write!(f, " ({}, {})", self.origin, self.path.display())
+    }
 }
 
 /// The outcome of a search for one component.
@@ -80,30 +93,9 @@ pub struct Located {
     pub chosen: Option<Candidate>,
     /// Every candidate looked at, the chosen one included, in the order of the search.
     pub candidates: Vec<Candidate>,
-    /// Folders in which the component was looked for and is not.
+    /// Folders in which the component was looked for.
     pub searched: Vec<PathBuf>,
     pub warnings: Vec<Diagnostic>,
-}
-
-impl Located {
-    pub(super) fn none(component: Component) -> Self {
-        Self {
-            component,
-            chosen: None,
-            candidates: Vec::new(),
-            searched: Vec::new(),
-            warnings: Vec::new(),
-        }
-    }
-
-    /// The chosen candidate, or the error that says what was tried.
-    pub fn require(self) -> Result<Candidate> {
-        let component = self.component.title();
-        self.chosen.ok_or_else(|| {
-            Error::new(
-                Category::Missing,
-                Diagnostic::error(Code::LibraryNotFound, format!("{component} was not found")),
-            )
-        })
-    }
+    /// What the user said explicitly and thereby ended the search: "`--toolkit` names `/opt/cuda`".
+    pub(super) explicit: Option<String>,
 }

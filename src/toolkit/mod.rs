@@ -8,32 +8,47 @@
 //!
 //! [`obtain`] is what work calls: one toolkit for all the parts that it needs, fetched if need be.
 //! [`locate`] and [`survey`] only look. A library found here is loaded by its absolute path alone.
+//! What the user names explicitly is used or is an error; it is never replaced by something else.
 
 mod candidate;
 mod component;
 mod environment;
+mod fetch;
+mod library;
+mod loader;
+mod names;
 mod needs;
+mod pins;
+mod places;
+mod python;
+mod search;
+mod store;
 mod version;
+
+#[cfg(test)]
+mod tests;
 
 pub use candidate::{Candidate, Located, Source, Verdict};
 pub use component::{Component, Cpu, Os, Platform};
 pub use environment::{Environment, Settings};
 pub use needs::Needs;
+pub use store::{Installed, installed, remove};
 pub use version::{Version, VersionRequest};
 
-use crate::error::Result;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::{Code, Error, Result};
 use crate::observe::Observer;
 
 /// Looks for one component and stops at the first candidate that suits: what a link can afford.
 pub fn locate(component: Component, settings: &Settings, needs: &Needs) -> Located {
-    let _ = (settings, needs);
-    Located::none(component)
+    search::search(component, settings, needs, false)
 }
 
 /// Looks everywhere: every candidate with the reason why it won or lost.
 pub fn survey(component: Component, settings: &Settings, needs: &Needs) -> Located {
-    let _ = (settings, needs);
-    Located::none(component)
+    search::search(component, settings, needs, true)
 }
 
 /// The components that one piece of work needs, all from one toolkit where there is one, fetched with
@@ -49,16 +64,76 @@ pub fn survey(component: Component, settings: &Settings, needs: &Needs) -> Locat
 ///
 /// # Errors
 /// [`Missing`](crate::error::Category::Missing) with `library-not-found` (nothing suits and nothing may
-/// or can be fetched, or an explicit choice does not fit) or `fetch-failed`.
+/// or can be fetched, or an explicit choice does not fit) or `fetch-failed`;
+/// [`Failed`](crate::error::Category::Failed) where the needs contradict one another.
 pub fn obtain<const N: usize>(
     components: [Component; N],
     settings: &Settings,
     needs: &Needs,
     observer: &dyn Observer,
 ) -> Result<[Candidate; N]> {
-    let _ = (components, settings, needs, observer);
-    Err(crate::error::Error::missing(
-        crate::error::Code::LibraryNotFound,
-        "the search for libraries is not built yet",
-    ))
+    let parts = search::obtain(&components, settings, needs, observer)?;
+    <[Candidate; N]>::try_from(parts)
+        .map_err(|_| Error::failed(Code::Internal, "the search for libraries lost one of them"))
+}
+
+/// What a look for several components says, as `obtain` would choose them, without fetching.
+pub fn locate_together(
+    components: &[Component],
+    settings: &Settings,
+    needs: &Needs,
+) -> Vec<Located> {
+    search::together(components, settings, needs)
+}
+
+/// A package that can be fetched for this platform.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Available {
+    /// The CUDA release, such as `13.5`.
+    pub release: Version,
+    /// The Python package.
+    pub package: String,
+    pub version: Version,
+    pub components: Vec<Component>,
+    /// Bytes to download.
+    pub size: u64,
+}
+
+/// Everything that can be fetched for this platform, newest release first.
+pub fn available(platform: Platform) -> Vec<Available> {
+    let packages = pins::PACKAGES.iter();
+    packages
+        .filter_map(|package| {
+            Some(Available {
+                release: package.release,
+                package: package.name.to_owned(),
+                version: package.version,
+                components: package.components.to_vec(),
+                size: package.wheel(platform)?.size,
+            })
+        })
+        .collect()
+}
+
+/// Fetches components of the newest release that is asked for; all that there are if none is named.
+/// What is here already is left alone.
+///
+/// # Errors
+/// Usage if no such release or component can be fetched; else as [`obtain`].
+pub fn install(
+    release: Option<VersionRequest>,
+    components: &[Component],
+    settings: &Settings,
+    observer: &dyn Observer,
+) -> Result<Vec<Installed>> {
+    let platform = settings.environment.platform;
+    let packages = pins::for_install(release, components, platform)?;
+    let absent = fetch::absent(&packages, &settings.environment);
+    if settings.offline && !absent.is_empty() {
+        let names: Vec<_> = absent.iter().map(|package| package.name).collect();
+        let message = format!("cannot download {} offline", names.join(", "));
+        return Err(Error::missing(Code::FetchFailed, message)
+            .hint("leave out `--offline` and unset `CUDALINK_OFFLINE`"));
+    }
+    fetch::install(&packages, settings, observer)
 }

@@ -1,4 +1,6 @@
-use super::Version;
+use std::path::PathBuf;
+
+use super::{Candidate, Version};
 
 /// What a piece of work asks of the toolkit that does it. Each limit carries its reason, a clause for
 /// messages such as "`a.ltoir` was made by CUDA 13.5".
@@ -6,6 +8,15 @@ use super::Version;
 pub struct Needs {
     pub(super) at_least: Option<Limit>,
     pub(super) below: Option<Limit>,
+    pub(super) beside: Option<Beside>,
+}
+
+/// A part that is already chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Beside {
+    pub root: PathBuf,
+    pub version: Option<Version>,
+    pub title: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +50,17 @@ impl Needs {
                 because: because.into(),
             });
         }
+        self
+    }
+
+    /// The other parts should come from the toolkit of this one: they are looked for there first, and
+    /// nothing newer is fetched.
+    pub fn beside(mut self, part: &Candidate) -> Self {
+        self.beside = Some(Beside {
+            root: part.root.clone(),
+            version: part.version,
+            title: part.to_string(),
+        });
         self
     }
 
