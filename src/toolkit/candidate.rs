@@ -13,7 +13,7 @@ use crate::error::Diagnostic;
 pub enum Source {
     /// `--nvjitlink` or `--toolkit`.
     Flag,
-    /// `CUDALINK_NVJITLINK` or `CUDALINK_TOOLKIT`.
+    /// `CUDALINK_NVJITLINK`, `CUDALINK_TOOLKIT` or, of the driver, `CUDALINK_LIBCUDA`.
     Variable,
     /// In the toolkit of a part that is already chosen.
     Beside,

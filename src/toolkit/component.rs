@@ -66,7 +66,7 @@ impl Component {
         match self {
             Self::NvJitLink => "nvJitLink",
             Self::Nvrtc => "NVRTC",
-            Self::NvrtcBuiltins => "NVRTC's builtins",
+            Self::NvrtcBuiltins => "libnvrtc-builtins",
             Self::LibNvvm => "libNVVM",
             Self::Libdevice => "libdevice",
             Self::Cudadevrt => "libcudadevrt",

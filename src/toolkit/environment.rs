@@ -11,7 +11,7 @@ pub struct Settings {
     /// `--nvjitlink PATH`.
     pub nvjitlink: Option<PathBuf>,
     /// `--toolkit DIR|VERSION`.
-    pub toolkit: Option<String>,
+    pub toolkit: Option<OsString>,
     /// Never use the network.
     pub offline: bool,
     pub environment: Environment,

@@ -1,11 +1,11 @@
 //! Downloads pinned wheels with pip, so that the user's mirrors, proxies and certificates are obeyed,
 //! checks them, and unpacks the libraries into the store.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -39,7 +39,15 @@ pub(super) fn install(
         .map(|package| {
             let target = target(&folder, package);
             match store::read_manifest(&target) {
-                Some(installed) if installed.version == package.version => Ok(installed),
+                Some(installed) if installed.version == package.version => {
+                    observer.status(&format!(
+                        "{} {} is already in `{}`",
+                        titles(package.components),
+                        package.version,
+                        target.display()
+                    ));
+                    Ok(installed)
+                }
                 _ => install_one(package, &folder, &target, environment, observer),
             }
         })
@@ -51,7 +59,7 @@ pub(super) fn absent(
     packages: &[&'static Package],
     environment: &Environment,
 ) -> Vec<&'static Package> {
-    let folder = store::root(environment);
+    let folder = store::folder(environment);
     let is_here = |package: &Package| {
         let manifest = folder.as_ref().map(|folder| target(folder, package));
         manifest
@@ -191,6 +199,12 @@ const DOWNLOADERS: &[Downloader] = &[
     },
 ];
 
+/// Whether a download can be tried; a Python without pip is only noticed then.
+pub(super) fn has_downloader(environment: &Environment) -> bool {
+    let mut all = DOWNLOADERS.iter();
+    all.any(|downloader| environment.program(downloader.program).is_some())
+}
+
 struct Download<'a> {
     package: &'static Package,
     wheel: &'static Wheel,
@@ -201,7 +215,7 @@ struct Download<'a> {
 
 impl Download<'_> {
     fn run(&self) -> Result<Fetched> {
-        let failed = |error: io::Error| unwritable(self.stage, &error);
+        let failed = |error| self.unwritable(&error);
         let requirement = format!(
             "{}=={} --hash=sha256:{}\n",
             self.package.name, self.package.version, self.wheel.sha256
@@ -239,43 +253,57 @@ impl Download<'_> {
 
     /// Runs a downloader and watches the file grow; returns whether it succeeded and what it said.
     fn start(&self, downloader: &Downloader, program: &Path) -> Result<(bool, String)> {
-        let log = self.stage.join("log.txt");
         let failed = |error: io::Error| {
             let message = format!("cannot run `{}`: {error}", program.display());
             Error::missing(Code::FetchFailed, message)
         };
-        let output = File::create(&log).map_err(|error| unwritable(self.stage, &error))?;
+        // One pipe keeps the order of what is said; a file would be cut short on a full disk.
+        let (reader, writer) = io::pipe().map_err(failed)?;
+        let arguments = self.arguments(downloader);
+        self.observer.detail(&format!(
+            "running {} {}",
+            program.display(),
+            arguments.join(OsStr::new(" ")).display()
+        ));
         let mut command = Command::new(program);
         command
-            .args(downloader.arguments)
-            .args(self.arguments(downloader))
+            .args(arguments)
+            // `python3 -m pip` would run a `pip.py` that lies in the user's folder.
+            .current_dir(self.stage)
             .env_clear()
             .envs(self.environment.variables())
             .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
             .env("PIP_NO_INPUT", "1")
             .stdin(Stdio::null())
-            .stderr(output.try_clone().map_err(failed)?)
-            .stdout(output);
+            .stderr(writer.try_clone().map_err(failed)?)
+            .stdout(writer);
         // The download is to grow where we can watch it, and on the disk it is meant for.
         for name in ["TMPDIR", "TMP", "TEMP"] {
             command.env(name, self.stage.join("tmp"));
         }
-        self.observer.detail(&format!("running {command:?}"));
         let mut child = command.spawn().map_err(failed)?;
+        // It holds the writing ends of the pipe, which would keep the reader waiting.
+        drop(command);
+        let words = std::thread::spawn(move || read_words(reader));
+        let status = self.watch(downloader, &mut child).map_err(failed)?;
+        let words = words.join().unwrap_or_default();
+        words.lines().for_each(|line| self.observer.detail(line));
+        Ok((status.success(), words))
+    }
+
+    /// Shows the growing download until the downloader ends.
+    fn watch(&self, downloader: &Downloader, child: &mut Child) -> io::Result<ExitStatus> {
+        // uv keeps its downloads to itself.
         let total = (!downloader.is_uv).then_some(self.wheel.size);
         let what = format!("{} {}", self.package.name, self.package.version);
         let progress = self.observer.progress(&what, total);
-        let status = loop {
-            if let Some(status) = child.try_wait().map_err(failed)? {
-                break status;
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
             }
             self.report(&*progress);
             std::thread::sleep(TICK);
-        };
-        let output = fs::read(&log).map_err(|error| unwritable(self.stage, &error))?;
-        let output = String::from_utf8_lossy(&output).into_owned();
-        output.lines().for_each(|line| self.observer.detail(line));
-        Ok((status.success(), output))
+        }
     }
 
     fn arguments(&self, downloader: &Downloader) -> Vec<OsString> {
@@ -308,7 +336,8 @@ impl Download<'_> {
                 self.wheel.tag,
             ]
         };
-        let mut arguments: Vec<OsString> = fixed.iter().map(OsString::from).collect();
+        let fixed = downloader.arguments.iter().chain(fixed);
+        let mut arguments: Vec<OsString> = fixed.map(OsString::from).collect();
         arguments.push(
             if downloader.is_uv {
                 "--target"
@@ -323,9 +352,10 @@ impl Download<'_> {
         arguments
     }
 
-    /// The largest file below the staging folder is the one being downloaded.
+    /// The largest file in the downloader's folders is the one being downloaded.
     fn report(&self, progress: &dyn Progress) {
-        progress.set(largest(self.stage, 4).min(self.wheel.size));
+        let folders = ["tmp", "download"].map(|folder| largest(&self.stage.join(folder), 4));
+        progress.set(folders[0].max(folders[1]).min(self.wheel.size));
     }
 
     fn result(&self, downloader: &Downloader) -> Result<Fetched> {
@@ -349,7 +379,7 @@ impl Download<'_> {
 
     /// The pin is checked here as well, whatever the downloader was.
     fn verify(&self, path: &Path) -> Result<()> {
-        let hash = sha256(path).map_err(|error| unwritable(self.stage, &error))?;
+        let hash = sha256(path).map_err(|error| self.unwritable(&error))?;
         if hash == self.wheel.sha256 {
             return Ok(());
         }
@@ -357,6 +387,10 @@ impl Download<'_> {
             .wrong_hash()
             .detail(format!("expected sha256 {}", self.wheel.sha256))
             .detail(format!("     got sha256 {hash}")))
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Error {
+        unwritable(self.stage.parent().unwrap_or(self.stage), error)
     }
 
     fn wrong_hash(&self) -> Error {
@@ -455,6 +489,14 @@ fn reason(output: &str) -> Option<&'static str> {
     } else {
         None
     }
+}
+
+/// What a program says, as text, even if it stops in the middle.
+fn read_words(mut from: impl Read) -> String {
+    let mut bytes = Vec::new();
+    // What was read before an error is kept.
+    let _ = from.read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn largest(folder: &Path, depth: u32) -> u64 {
@@ -704,7 +746,7 @@ mod tests {
 
         fn assert_nothing_is_left(&self) {
             assert!(store::installed(&self.settings.environment).is_empty());
-            let root = store::root(&self.settings.environment).unwrap();
+            let root = store::folder(&self.settings.environment).unwrap();
             let left: Vec<_> = fs::read_dir(root)
                 .into_iter()
                 .flatten()
@@ -776,7 +818,11 @@ mod tests {
     #[test]
     fn pip_is_told_the_pin_and_the_platform() {
         let machine = Machine::new();
-        let script = format!("cp \"$requirements\" {}; {COPY}", machine.tree.at("seen"));
+        let script = format!(
+            "cp \"$requirements\" {}; pwd > {}; {COPY}",
+            machine.tree.at("seen"),
+            machine.tree.at("where")
+        );
         machine.program("python3", &script).install().unwrap();
         let seen = fs::read_to_string(machine.tree.path("seen")).unwrap();
         let hash = machine
@@ -788,6 +834,8 @@ mod tests {
             seen,
             format!("nvidia-nvjitlink==13.5.37 --hash=sha256:{hash}\n")
         );
+        let folder = fs::read_to_string(machine.tree.path("where")).unwrap();
+        assert!(folder.contains(STAGING), "{folder}");
     }
 
     #[test]
@@ -904,7 +952,7 @@ mod tests {
     #[test]
     fn leftovers_of_a_killed_process_neither_count_nor_stay() {
         let machine = Machine::new();
-        let root = store::root(&machine.settings.environment).unwrap();
+        let root = store::folder(&machine.settings.environment).unwrap();
         let staging = root.join(format!("{STAGING}abc/package/lib"));
         fs::create_dir_all(&staging).unwrap();
         fs::write(staging.join("libnvJitLink.so.13"), elf()).unwrap();
@@ -955,7 +1003,7 @@ mod tests {
         let mut machine = Machine::new();
         machine.program("python3", COPY);
         machine.settings.offline = false;
-        machine.settings.toolkit = Some(machine.tree.at("nowhere"));
+        machine.settings.toolkit = Some(machine.tree.at("nowhere").into());
         let parts = [Component::NvJitLink];
         toolkit::obtain(parts, &machine.settings, &Needs::default(), &Silent).unwrap_err();
         assert_eq!(machine.calls(), 0);

@@ -25,20 +25,20 @@ mod search;
 mod store;
 mod version;
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 
 pub use candidate::{Candidate, Located, Source, Verdict};
 pub use component::{Component, Cpu, Os, Platform};
 pub use environment::{Environment, Settings};
 pub use needs::Needs;
-pub use store::{Installed, installed, remove};
+pub use store::{Installed, folder, installed, remove};
 pub use version::{Version, VersionRequest};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Diagnostic, Error, Result};
 use crate::observe::Observer;
 
 /// Looks for one component and stops at the first candidate that suits: what a link can afford.
@@ -99,20 +99,49 @@ pub struct Available {
     pub size: u64,
 }
 
+impl Available {
+    fn of(package: &pins::Package, platform: Platform) -> Option<Self> {
+        Some(Self {
+            release: package.release,
+            package: package.name.to_owned(),
+            version: package.version,
+            components: package.components.to_vec(),
+            size: package.wheel(platform)?.size,
+        })
+    }
+}
+
 /// Everything that can be fetched for this platform, newest release first.
 pub fn available(platform: Platform) -> Vec<Available> {
     let packages = pins::PACKAGES.iter();
     packages
-        .filter_map(|package| {
-            Some(Available {
-                release: package.release,
-                package: package.name.to_owned(),
-                version: package.version,
-                components: package.components.to_vec(),
-                size: package.wheel(platform)?.size,
-            })
-        })
+        .filter_map(|package| Available::of(package, platform))
         .collect()
+}
+
+/// What [`obtain`] would download for parts found like this: nothing if they are all here, `None` if
+/// they are not and cannot be fetched.
+pub fn would_fetch(
+    parts: &[Located],
+    settings: &Settings,
+    needs: &Needs,
+) -> Option<Vec<Available>> {
+    if parts.iter().all(|part| part.chosen.is_some()) {
+        return Some(Vec::new());
+    }
+    if settings.offline || !fetch::has_downloader(&settings.environment) {
+        return None;
+    }
+    let platform = settings.environment.platform;
+    let packages = search::to_fetch(parts, settings, needs)?.into_iter();
+    packages
+        .map(|package| Available::of(package, platform))
+        .collect()
+}
+
+/// A warning if the parts that will be used together are of different CUDA releases.
+pub fn mixed(parts: &[Candidate]) -> Option<Diagnostic> {
+    search::mixed(parts, &Needs::default())
 }
 
 /// Fetches components of the newest release that is asked for; all that there are if none is named.

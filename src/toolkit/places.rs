@@ -36,6 +36,19 @@ enum Layout {
     Cache(Vec<loader::Entry>),
 }
 
+impl Layout {
+    /// A root such as `site-packages/nvidia/cu13` is a wheel's, whichever way led to it.
+    fn toolkit(root: &Path) -> Self {
+        let site = root
+            .ancestors()
+            .nth(2)
+            .filter(|_| root.ends_with("nvidia/cu13"));
+        Self::Toolkit {
+            site: site.map(Path::to_owned),
+        }
+    }
+}
+
 /// A file that may be the component, not yet judged.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
@@ -78,13 +91,8 @@ pub(super) fn of_folder(folder: &Path, source: Source, origin: &str) -> Vec<Plac
 
 /// The toolkit at a root that may be laid out in any of the known ways.
 pub(super) fn of_root(root: &Path, source: Source, origin: &str) -> Vec<Place> {
-    let is = |path: &Path, name: &str| path.file_name().is_some_and(|own| own == name);
-    let parent = root.parent().filter(|parent| is(parent, "nvidia"));
-    let site = parent.filter(|_| is(root, "cu13")).and_then(Path::parent);
-    let mut layouts = vec![Layout::Toolkit {
-        site: site.map(Path::to_owned),
-    }];
-    if let Some(site) = root.parent().filter(|_| is(root, "nvidia")) {
+    let mut layouts = vec![Layout::toolkit(root)];
+    if let Some(site) = root.parent().filter(|_| root.ends_with("nvidia")) {
         layouts.push(Layout::Wheels {
             site: site.to_owned(),
         });
@@ -119,13 +127,10 @@ fn fetched(environment: &Environment) -> Vec<Place> {
 fn wheels(environment: &Environment) -> Vec<Place> {
     let sites = python::sites(environment).into_iter();
     sites
-        .flat_map(|python::Site { origin, path }| {
+        .flat_map(|python::Site { origin, path, .. }| {
             let nvidia = path.join("nvidia");
-            let toolkit = Layout::Toolkit {
-                site: Some(path.clone()),
-            };
             [
-                Place::new(Source::Wheel, origin, nvidia.join("cu13"), toolkit),
+                toolkit(Source::Wheel, origin, nvidia.join("cu13")),
                 Place::new(Source::Wheel, origin, nvidia, Layout::Wheels { site: path }),
             ]
         })
@@ -277,7 +282,8 @@ fn search_path(environment: &Environment) -> Vec<Place> {
 }
 
 fn toolkit(source: Source, origin: &str, root: PathBuf) -> Place {
-    Place::new(source, origin, root, Layout::Toolkit { site: None })
+    let layout = Layout::toolkit(&root);
+    Place::new(source, origin, root, layout)
 }
 
 impl Place {

@@ -9,6 +9,8 @@ use super::{Environment, Os};
 pub(super) struct Site {
     pub origin: &'static str,
     pub path: PathBuf,
+    /// With links followed.
+    real: PathBuf,
 }
 
 /// The active virtual environment, then the user's and the system's packages of the first `python3` on
@@ -30,8 +32,12 @@ pub(super) fn sites(environment: &Environment) -> Vec<Site> {
 
 fn add(sites: &mut Vec<Site>, origin: &'static str, paths: Vec<PathBuf>) {
     for path in paths {
-        if path.is_dir() && !sites.iter().any(|site| site.path == path) {
-            sites.push(Site { origin, path });
+        // Virtual environments have `lib64` as a link to `lib`.
+        let Ok(real) = path.canonicalize() else {
+            continue;
+        };
+        if real.is_dir() && !sites.iter().any(|site| site.real == real) {
+            sites.push(Site { origin, path, real });
         }
     }
 }
@@ -200,7 +206,7 @@ fn versions(library: &Path) -> Vec<String> {
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
     use crate::toolkit::tests::{Tree, environment};
@@ -216,6 +222,7 @@ mod tests {
     fn the_active_environment_comes_before_user_and_system() {
         let tree = Tree::new();
         let venv = tree.folder("venv/lib/python3.12/site-packages");
+        std::os::unix::fs::symlink("lib", tree.path("venv/lib64")).unwrap();
         tree.file("usr/bin/python3", b"\x7fELF");
         let system = tree.folder("usr/lib/python3.11/site-packages");
         let debian = tree.folder("usr/lib/python3/dist-packages");

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::pins::Package;
 use super::places::{self, Place};
 use super::{
     Candidate, Component, Located, Needs, Settings, Source, Verdict, Version, VersionRequest,
@@ -22,15 +23,18 @@ enum Choice {
 
 /// The strictest word counts: a flag before a variable, one library before a whole toolkit.
 fn choice(component: Component, settings: &Settings) -> Choice {
-    if component == Component::Driver {
-        return Choice::Free;
-    }
     let environment = &settings.environment;
     let file = |path: &Path, source, origin: &str| {
         let path = absolute(path);
         let said = format!("`{origin}` names `{}`", path.display());
         Choice::Exactly(vec![places::of_file(&path, source, origin)], said)
     };
+    if component == Component::Driver {
+        return match environment.path("CUDALINK_LIBCUDA") {
+            Some(path) => file(&path, Source::Variable, "CUDALINK_LIBCUDA"),
+            None => Choice::Free,
+        };
+    }
     let toolkit = |text: &std::ffi::OsStr, source, origin: &'static str| {
         if let Some(request) = text.to_str().and_then(|text| text.parse().ok()) {
             return Choice::Release(request, origin);
@@ -43,7 +47,7 @@ fn choice(component: Component, settings: &Settings) -> Choice {
     if let Some(path) = settings.nvjitlink.as_ref().filter(|_| is_linker) {
         file(path, Source::Flag, "--nvjitlink")
     } else if let Some(text) = &settings.toolkit {
-        toolkit(text.as_ref(), Source::Flag, "--toolkit")
+        toolkit(text, Source::Flag, "--toolkit")
     } else if let Some(path) = environment.path("CUDALINK_NVJITLINK").filter(|_| is_linker) {
         file(&path, Source::Variable, "CUDALINK_NVJITLINK")
     } else if let Some(text) = environment.get("CUDALINK_TOOLKIT") {
@@ -126,8 +130,8 @@ struct Search<'a> {
     settings: &'a Settings,
     needs: &'a Needs,
     request: Option<(VersionRequest, &'static str)>,
-    /// Files with links followed, and how they were found first.
-    seen: Vec<(PathBuf, PathBuf)>,
+    /// Files with links followed, and what led to them first.
+    seen: Vec<(PathBuf, String)>,
     located: Located,
 }
 
@@ -139,7 +143,7 @@ impl Search<'_> {
         for found in place.find(component, platform, &mut self.located.searched) {
             let known = self.seen.iter().find(|(real, _)| *real == found.real);
             let verdict = if let Some((_, first)) = known {
-                Verdict::Outranked(format!("it is the same file as `{}`", first.display()))
+                Verdict::Outranked(format!("it is the file that {first} led to"))
             } else if let Some(reason) = self.refusal(&found.path, found.version) {
                 Verdict::Unsuitable(reason)
             } else if let Some(chosen) = &self.located.chosen {
@@ -151,7 +155,7 @@ impl Search<'_> {
             } else {
                 Verdict::Chosen("it is the first that suits".to_owned())
             };
-            self.seen.push((found.real, found.path.clone()));
+            self.seen.push((found.real, place.origin.clone()));
             let candidate = Candidate {
                 component,
                 path: found.path,
@@ -414,67 +418,74 @@ fn describe(verdict: &Verdict) -> String {
     }
 }
 
-/// Fetches the packages that are missing, and with them those parts of another release that nobody
-/// asked for by name: a toolkit made of two would be worse than a longer download.
 fn fetch_for(
     parts: &[Located],
     settings: &Settings,
     needs: &Needs,
     observer: &dyn Observer,
 ) -> Result<()> {
-    let missing: Vec<&Located> = parts.iter().filter(|part| part.chosen.is_none()).collect();
-    let errors = |parts: &[&Located]| -> Error {
-        let errors = parts.iter().map(|part| part.missing(settings, needs));
-        let diagnostics = errors.flat_map(|error| error.diagnostics).collect();
-        Error {
-            category: Category::Missing,
-            diagnostics,
-        }
-    };
-    if missing.iter().any(|part| part.explicit.is_some()) || settings.offline {
-        let error = errors(&missing);
-        return Err(if settings.offline {
-            error.detail("nothing is downloaded, because of `--offline` or `CUDALINK_OFFLINE`")
-        } else {
-            error
-        });
+    if !settings.offline
+        && let Some(packages) = to_fetch(parts, settings, needs)
+    {
+        return fetch::install(&packages, settings, observer).map(drop);
     }
-    let named = parts.iter().filter(|part| part.explicit.is_some());
-    let named = named.filter_map(|part| part.chosen.as_ref()?.version).min();
-    let at_most = named.or_else(|| needs.beside.as_ref().and_then(|part| part.version));
-    let wanted: Vec<Component> = parts
+    let missing = parts.iter().filter(|part| part.chosen.is_none());
+    let errors = missing.map(|part| part.missing(settings, needs));
+    let error = Error {
+        category: Category::Missing,
+        diagnostics: errors.flat_map(|error| error.diagnostics).collect(),
+    };
+    Err(if settings.offline {
+        error.detail("nothing is downloaded, because of `--offline` or `CUDALINK_OFFLINE`")
+    } else {
+        error
+    })
+}
+
+/// The packages that hold the missing parts, and with them those parts of another release that nobody
+/// asked for by name: a toolkit made of two would be worse than a longer download. `None` if an explicit
+/// choice is what failed, or nothing that can be fetched suits.
+pub(super) fn to_fetch(
+    parts: &[Located],
+    settings: &Settings,
+    needs: &Needs,
+) -> Option<Vec<&'static Package>> {
+    let (named, free): (Vec<&Located>, Vec<&Located>) =
+        parts.iter().partition(|part| part.explicit.is_some());
+    if named.iter().any(|part| part.chosen.is_none()) {
+        return None;
+    }
+    let version = named
         .iter()
-        .filter(|part| part.explicit.is_none())
-        .map(|part| part.component)
-        .collect();
+        .filter_map(|part| part.chosen.as_ref()?.version);
+    let at_most = version
+        .min()
+        .or_else(|| needs.beside.as_ref().and_then(|part| part.version));
+    let wanted: Vec<Component> = free.iter().map(|part| part.component).collect();
     let platform = settings.environment.platform;
     let request = request(settings);
-    let Some((release, packages)) = pins::choose(&wanted, platform, needs, request, at_most) else {
-        return Err(errors(&missing));
-    };
-    // A part that is here in the same release need not be fetched.
-    let is_here = |component: &Component| {
-        let mut parts = parts.iter();
-        parts.any(|part| {
-            part.component == *component
-                && part.candidates.iter().any(|candidate| {
-                    candidate.verdict.is_suitable()
-                        && candidate.version.map(Version::release) == Some(release)
-                })
+    let (release, packages) = pins::choose(&wanted, platform, needs, request, at_most)?;
+    let is_here = |part: &Located| {
+        part.candidates.iter().any(|candidate| {
+            candidate.verdict.is_suitable()
+                && candidate.version.map(Version::release) == Some(release)
         })
     };
-    let packages: Vec<_> = packages
-        .into_iter()
-        .filter(|package| {
-            let mut needed = wanted.iter().filter(|c| package.components.contains(c));
-            !needed.all(is_here)
-        })
+    let lacking: Vec<Component> = free
+        .iter()
+        .filter(|part| !is_here(part))
+        .map(|part| part.component)
         .collect();
-    fetch::install(&packages, settings, observer).map(drop)
+    let packages = packages.into_iter();
+    Some(
+        packages
+            .filter(|package| lacking.iter().any(|c| package.components.contains(c)))
+            .collect(),
+    )
 }
 
 /// A warning if the parts that will be used together are of different releases.
-fn mixed(chosen: &[Candidate], needs: &Needs) -> Option<Diagnostic> {
+pub(super) fn mixed(chosen: &[Candidate], needs: &Needs) -> Option<Diagnostic> {
     let beside = needs.beside.as_ref();
     let versions = chosen
         .iter()

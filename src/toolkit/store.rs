@@ -35,8 +35,9 @@ pub struct Installed {
     pub path: PathBuf,
 }
 
-/// The folder of all that is fetched for this platform.
-pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
+/// The folder of all that is fetched for this platform, whether it is there or not; `None` where no home
+/// is set.
+pub fn folder(environment: &Environment) -> Option<PathBuf> {
     let platform = environment.platform;
     let data = std::path::absolute(environment.data_dir()?).ok()?;
     Some(
@@ -47,7 +48,7 @@ pub(super) fn root(environment: &Environment) -> Option<PathBuf> {
 
 /// The folders of the fetched releases, newest first.
 pub(super) fn releases(environment: &Environment) -> Vec<PathBuf> {
-    let Some(Ok(entries)) = root(environment).map(fs::read_dir) else {
+    let Some(Ok(entries)) = folder(environment).map(fs::read_dir) else {
         return Vec::new();
     };
     let mut found: Vec<(Version, PathBuf)> = entries
@@ -105,7 +106,7 @@ pub fn remove(
     components: &[Component],
     observer: &dyn Observer,
 ) -> Result<Vec<Installed>> {
-    let Some(root) = root(environment).filter(|root| root.is_dir()) else {
+    let Some(root) = folder(environment).filter(|root| root.is_dir()) else {
         return Ok(Vec::new());
     };
     let _lock = Lock::acquire(&root, observer).map_err(|e| Error::io(&root, "lock", &e))?;
@@ -181,7 +182,7 @@ pub(super) fn create(environment: &Environment) -> Result<PathBuf> {
                 .hint("name a folder that can be written to with `CUDALINK_DATA_DIR`"),
         )
     };
-    let root = root(environment)
+    let root = folder(environment)
         .ok_or_else(|| refuse("there is no folder to install to: no home is set".to_owned()))?;
     fs::create_dir_all(&root)
         .map_err(|error| refuse(format!("cannot create `{}`: {error}", root.display())))?;

@@ -4,17 +4,17 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use super::*;
-use crate::error::{Category, Diagnostic};
+use crate::error::Category;
 use crate::observe::{Observer, Progress, Silent};
 
 /// Says why a test does nothing; under `CUDALINK_TEST_STRICT=1` that is a failure.
-#[allow(clippy::print_stderr)]
 pub(super) fn skip(reason: &str) {
     assert!(
         std::env::var_os("CUDALINK_TEST_STRICT").is_none(),
         "skipped: {reason}"
     );
-    eprintln!("skipped: {reason}");
+    let line = format!("skipped: {reason}\n");
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
 }
 
 /// A temporary file system.
@@ -297,14 +297,14 @@ fn an_explicit_choice_is_used_or_is_an_error() {
     );
 
     settings.nvjitlink = None;
-    settings.toolkit = Some(tree.at("cuda"));
+    settings.toolkit = Some(tree.at("cuda").into());
     assert_eq!(chosen(Component::NvJitLink, &settings).unwrap().path, good);
     let finding = error(Component::Nvrtc, &settings);
     assert_eq!(
         finding.message,
         format!("`--toolkit` names `{home}`, which has no NVRTC")
     );
-    settings.toolkit = Some(tree.at("gone"));
+    settings.toolkit = Some(tree.at("gone").into());
     assert!(
         error(Component::NvJitLink, &settings)
             .message
@@ -324,7 +324,7 @@ fn flags_come_before_variables() {
     let mut settings = settings(&tree, &variables);
     let path = |settings: &Settings| chosen(Component::NvJitLink, settings).unwrap().path;
     assert_eq!(path(&settings), a);
-    settings.toolkit = Some(tree.at("b"));
+    settings.toolkit = Some(tree.at("b").into());
     assert_eq!(path(&settings), b);
     settings.nvjitlink = Some(c.clone());
     assert_eq!(path(&settings), c);
@@ -353,7 +353,7 @@ fn a_toolkit_is_taken_in_any_layout() {
         let path = tree.library(file);
         for root in roots {
             let mut settings = settings(&tree, &[]);
-            settings.toolkit = Some(tree.at(root));
+            settings.toolkit = Some(tree.at(root).into());
             let winner = chosen(Component::NvJitLink, &settings);
             assert_eq!(winner.unwrap().path, path, "{root}");
         }
@@ -378,7 +378,7 @@ fn a_release_may_be_asked_for() {
     }
     let version = |request: Option<&str>| {
         let mut settings = settings(&tree, &[]);
-        settings.toolkit = request.map(str::to_owned);
+        settings.toolkit = request.map(Into::into);
         chosen(Component::NvJitLink, &settings).map(|winner| winner.version.unwrap().to_string())
     };
     assert_eq!(version(None).as_deref(), Some("13.5.37"));
@@ -387,7 +387,7 @@ fn a_release_may_be_asked_for() {
     assert_eq!(version(Some("12.4")), None);
 
     let mut settings = settings(&tree, &[]);
-    settings.toolkit = Some("12.4".to_owned());
+    settings.toolkit = Some("12.4".into());
     let finding = error(Component::NvJitLink, &settings);
     assert_eq!(
         finding.message,
@@ -477,7 +477,7 @@ fn the_driver_is_the_systems_and_never_a_stub_of_a_toolkit() {
     tree.library("cuda/lib64/stubs/libcuda.so.1");
     tree.library("cuda/lib64/libcuda.so.1");
     let mut settings = settings(&tree, &[("CUDA_HOME", &tree.at("cuda"))]);
-    settings.toolkit = Some(tree.at("cuda"));
+    settings.toolkit = Some(tree.at("cuda").into());
     assert_eq!(chosen(Component::Driver, &settings), None);
     assert_eq!(
         error(Component::Driver, &settings).hints,
@@ -485,6 +485,10 @@ fn the_driver_is_the_systems_and_never_a_stub_of_a_toolkit() {
     );
     let wsl = tree.library("usr/lib/wsl/lib/libcuda.so.1");
     assert_eq!(chosen(Component::Driver, &settings).unwrap().path, wsl);
+
+    let own = tree.library("own/libcuda.so");
+    settings.environment = environment(&tree, &[("CUDALINK_LIBCUDA", own.to_str().unwrap())]);
+    assert_eq!(chosen(Component::Driver, &settings).unwrap().path, own);
 }
 
 #[test]
@@ -622,7 +626,7 @@ fn one_file_found_twice_is_one_candidate_with_a_reason() {
         located.candidates[1]
             .verdict
             .reason()
-            .starts_with("it is the same file as")
+            .starts_with("it is the file that")
     );
 }
 
