@@ -3,7 +3,10 @@
 
 pub mod classify;
 pub mod compress;
+pub mod cubin;
 pub mod fatbin;
 pub mod ltoir;
+pub mod nv_info;
+pub mod text;
 
 pub use classify::{Classified, Kind, classify};
