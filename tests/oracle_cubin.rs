@@ -1,7 +1,6 @@
 //! Compares the cubin reader with cuobjdump, field by field.
 //!
-//! The inputs are the cubins among the fixtures, and every file named in `CUDALINK_ORACLE_FILES`
-//! (a list separated by `:`, for large sets of real files that no repository can hold).
+//! The inputs are the cubins among the fixtures and in `CUDALINK_ORACLE_FILES`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,66 +8,27 @@
     clippy::print_stderr
 )]
 
+mod common;
+
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use cudalink::code::{Functions, Resources};
 use cudalink::format::cubin::{Binding, Cubin, Place, SectionKind, Space, Stage, SymbolKind};
 
-/// The vendor's dumper: `CUOBJDUMP`, `$CUDA_HOME/bin`, or on the path.
-fn cuobjdump() -> Option<PathBuf> {
-    let named = std::env::var_os("CUOBJDUMP").map(PathBuf::from);
-    let home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin/cuobjdump"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let on_path = std::env::split_paths(&path).map(|folder| folder.join("cuobjdump"));
-    named
-        .into_iter()
-        .chain(home)
-        .chain(on_path)
-        .find(|path| path.is_file())
-}
-
-fn inputs() -> Vec<PathBuf> {
-    fn walk(folder: &Path, out: &mut Vec<PathBuf>) {
-        let Ok(entries) = std::fs::read_dir(folder) else {
-            return;
-        };
-        for entry in entries {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                walk(&path, out);
-            } else {
-                out.push(path);
-            }
-        }
-    }
-    let mut files = Vec::new();
-    walk(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures"),
-        &mut files,
-    );
-    let more = std::env::var_os("CUDALINK_ORACLE_FILES").unwrap_or_default();
-    files.extend(std::env::split_paths(&more).filter(|path| path.is_file()));
-    files.retain(|path| Cubin::is_cubin(&std::fs::read(path).unwrap()));
-    files.sort();
-    files
-}
-
-/// Runs one comparison over every input, or says why it cannot.
+/// Runs one comparison over every cubin, or says why it cannot.
 fn for_each(compare: fn(&Path, &Cubin<'_>, &Path) -> Result<(), String>) {
-    let strict = std::env::var_os("CUDALINK_TEST_STRICT").is_some_and(|value| value == "1");
-    let files = inputs();
-    let Some(tool) = cuobjdump().filter(|_| !files.is_empty()) else {
-        let why = "skipped: cuobjdump or cubins to compare are not here";
-        assert!(!strict, "{why}");
-        eprintln!("{why}");
-        return;
+    let files = common::files(Cubin::is_cubin);
+    let Some(tool) = common::cuda_tool("cuobjdump") else {
+        return common::skip("cuobjdump is not here");
     };
+    if files.is_empty() {
+        return common::skip("there are no cubins to compare");
+    }
     let mut wrong = Vec::new();
-    for path in &files {
-        let bytes = std::fs::read(path).unwrap();
-        let result = Cubin::parse(&bytes)
+    for (path, bytes) in &files {
+        let result = Cubin::parse(bytes)
             .map_err(|error| error.to_string())
             .and_then(|cubin| compare(&tool, &cubin, path));
         if let Err(error) = result {

@@ -9,6 +9,7 @@ use super::symbol::Binding;
 use crate::error::Malformed;
 use crate::format::cubin::{Cubin, Section, SectionKind, Stage, SymbolKind, SymbolTable};
 use crate::format::nv_info::{Attribute, FunctionInfo};
+use crate::format::ptx::{self, Item, Ptx};
 
 /// A function that the host can launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -137,6 +138,123 @@ impl Functions {
         collector.read_global_info()?;
         collector.finish()
     }
+}
+
+impl Functions {
+    /// Reads PTX, which knows signatures and launch bounds but no machine resources. Only functions with
+    /// a body count.
+    pub fn from_ptx(ptx: &Ptx<'_>) -> Self {
+        let grid_sync = grid_sync(ptx);
+        let mut all = Self::default();
+        let defined = ptx.symbols.iter().enumerate();
+        for (index, symbol) in defined.filter(|(_, symbol)| symbol.defined) {
+            let Item::Function(function) = &symbol.item else {
+                continue;
+            };
+            // Symbols were counted in u32 by the parser.
+            let order = index as u32;
+            if function.is_entry {
+                let grid_sync = grid_sync[index];
+                all.kernels
+                    .push(ptx_kernel(symbol, function, grid_sync, order));
+            } else {
+                all.functions.push(Function {
+                    name: symbol.name.to_owned(),
+                    demangled: None,
+                    binding: symbol.linkage.into(),
+                    resources: Resources::default(),
+                    symbol: None,
+                    order,
+                });
+            }
+        }
+        all
+    }
+}
+
+fn ptx_kernel(
+    symbol: &ptx::Symbol<'_>,
+    function: &ptx::Function<'_>,
+    uses_grid_sync: Option<bool>,
+    order: u32,
+) -> Kernel {
+    let bounds = &function.bounds;
+    let small = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
+    let params = (0..)
+        .zip(&function.parameters)
+        .map(|(ordinal, parameter)| Param {
+            ordinal,
+            offset: small(parameter.offset),
+            size: small(parameter.size),
+        });
+    Kernel {
+        name: symbol.name.to_owned(),
+        demangled: None,
+        binding: symbol.linkage.into(),
+        resources: Resources::default(),
+        params: params.collect(),
+        param_bytes: small(function.parameter_bytes()),
+        max_registers: bounds.max_registers,
+        max_threads: bounds.max_threads,
+        required_threads: bounds.required_threads,
+        cluster: bounds.cluster,
+        explicit_cluster: bounds.explicit_cluster,
+        max_cluster_rank: bounds.max_cluster_rank,
+        blocks_are_clusters: bounds.blocks_are_clusters,
+        min_blocks: bounds.min_blocks,
+        uses_grid_sync,
+        symbol: None,
+        order,
+    }
+}
+
+/// For each symbol of the module: whether running it synchronises the grid. A function does that itself
+/// if it reads the registers that only cooperative launches fill; through calls it may, and what is
+/// outside of the module is unknown.
+fn grid_sync(ptx: &Ptx<'_>) -> Vec<Option<bool>> {
+    let count = ptx.symbols.len();
+    let mut callers: Vec<Vec<u32>> = vec![Vec::new(); count];
+    let (mut certain, mut unknown) = (Vec::new(), Vec::new());
+    for (index, symbol) in ptx.symbols.iter().enumerate() {
+        let Item::Function(function) = &symbol.item else {
+            continue;
+        };
+        for &callee in &function.calls {
+            callers[callee as usize].push(index as u32);
+        }
+        if function.reads_grid_registers || symbol.name.starts_with("cudaCG") {
+            certain.push(index as u32);
+        } else if !function.indirect_calls.is_empty()
+            || (!symbol.defined && !is_system_call(symbol.name))
+        {
+            unknown.push(index as u32);
+        }
+    }
+    let mut out = vec![Some(false); count];
+    // Certainty is spread last, so that it wins.
+    for (mut reached, value) in [(unknown, None), (certain, Some(true))] {
+        let mut seen = vec![false; count];
+        while let Some(index) = reached.pop() {
+            if !std::mem::replace(&mut seen[index as usize], true) {
+                out[index as usize] = value;
+                reached.extend(&callers[index as usize]);
+            }
+        }
+    }
+    out
+}
+
+/// Functions that the driver provides and that synchronise nothing.
+fn is_system_call(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "vprintf",
+        "vfprintf",
+        "malloc",
+        "free",
+        "__assertfail",
+        "__profile",
+    ];
+    NAMES.contains(&name)
 }
 
 /// One `.text.<function>` and what belongs to it.

@@ -1,11 +1,12 @@
-//! Device code as the rest of the program sees it: [`Arch`], [`ObjectCode`] (what a user names) and
-//! [`Image`] (one leaf of device code inside it).
+//! Device code as the rest of the program sees it: [`Arch`], [`ObjectCode`] (what a user names),
+//! [`Image`] (one leaf of device code inside it), and what is in an image: [`Functions`] and [`Symbols`].
 
 mod arch;
 mod demangle;
 mod image;
 mod kernel;
 mod object_code;
+mod producer;
 mod symbol;
 
 pub use arch::{Arch, Suffix};

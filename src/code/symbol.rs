@@ -1,6 +1,7 @@
 //! Symbols and who calls whom: what a linker's checks need, from a cubin or from PTX alike.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -8,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::Malformed;
 use crate::format::cubin::{self, Cubin, Place};
+use crate::format::ptx::{self, Item, Linkage, Ptx};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -27,6 +29,16 @@ impl Binding {
             Self::Global => "global",
             Self::Weak => "weak",
             Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl From<Linkage> for Binding {
+    fn from(linkage: Linkage) -> Self {
+        match linkage {
+            Linkage::Local => Self::Local,
+            Linkage::Visible | Linkage::Extern | Linkage::Common => Self::Global,
+            Linkage::Weak => Self::Weak,
         }
     }
 }
@@ -183,6 +195,108 @@ impl Symbols {
             },
         })
     }
+}
+
+impl Symbols {
+    /// The symbols that a relocatable cubin made from this PTX will have; declarations that nothing uses
+    /// leave no trace in it, but for texture, sampler and surface references.
+    pub fn from_ptx(ptx: &Ptx<'_>) -> Self {
+        let used = ptx.used();
+        let kept = |index: usize| {
+            let symbol = &ptx.symbols[index];
+            let is_reference = match &symbol.item {
+                Item::Variable(variable) => variable.kind.is_reference(),
+                Item::Function(_) => false,
+            };
+            symbol.defined || used[index] || is_reference
+        };
+        // A symbol's place in the new list.
+        let mut places = Vec::with_capacity(used.len());
+        let mut count = 0;
+        for index in 0..used.len() {
+            places.push(count);
+            count += u32::from(kept(index));
+        }
+        let place = |index: u32| places[index as usize];
+        let mut symbols = Self::default();
+        let mut taken = BTreeSet::new();
+        for (index, symbol) in ptx
+            .symbols
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| kept(index))
+        {
+            symbols.list.push(from_ptx_symbol(symbol));
+            let references = match &symbol.item {
+                Item::Function(function) => {
+                    let own = places[index];
+                    let calls = &mut symbols.calls;
+                    let callees = function.calls.iter();
+                    calls
+                        .direct
+                        .extend(callees.map(|&callee| (own, place(callee))));
+                    let through = function.indirect_calls.iter().flatten();
+                    calls
+                        .indirect
+                        .extend(through.map(|text| (own, text.clone())));
+                    &function.references
+                }
+                Item::Variable(variable) => &variable.references,
+            };
+            taken.extend(references);
+        }
+        for index in taken {
+            if let Item::Function(function) = &ptx.symbols[index as usize].item
+                && !function.is_entry
+            {
+                let pair = (place(index), function.prototype.clone());
+                symbols.calls.address_taken.push(pair);
+            }
+        }
+        symbols
+    }
+}
+
+fn from_ptx_symbol(symbol: &ptx::Symbol<'_>) -> Symbol {
+    let mut out = Symbol {
+        name: symbol.name.to_owned(),
+        demangled: None,
+        binding: symbol.linkage.into(),
+        kind: SymbolKind::Function,
+        space: None,
+        defined: symbol.defined,
+        common: symbol.linkage == Linkage::Common,
+        managed: false,
+        size: 0,
+        section: None,
+        prototype: None,
+    };
+    match &symbol.item {
+        Item::Function(function) if function.is_entry => out.kind = SymbolKind::Kernel,
+        Item::Function(function) => out.prototype = Some(function.prototype.clone()),
+        Item::Variable(variable) => {
+            out.kind = match variable.kind.name {
+                "texref" => SymbolKind::Texture,
+                "samplerref" => SymbolKind::Sampler,
+                "surfref" => SymbolKind::Surface,
+                _ => SymbolKind::Variable,
+            };
+            if out.kind != SymbolKind::Variable {
+                // Whatever PTX says, the runtime binds them.
+                out.binding = Binding::Global;
+                out.defined = false;
+                return out;
+            }
+            out.space = Some(match variable.space {
+                ptx::Space::Global => Space::Global,
+                ptx::Space::Constant => Space::Constant,
+                ptx::Space::Shared => Space::Shared,
+            });
+            out.managed = variable.managed;
+            out.size = variable.size.unwrap_or(0);
+        }
+    }
+    out
 }
 
 fn from_cubin_symbol(sections: &[Arc<str>], symbol: cubin::Symbol<'_>) -> Symbol {

@@ -7,6 +7,7 @@ pub mod cubin;
 pub mod fatbin;
 pub mod ltoir;
 pub mod nv_info;
+pub mod ptx;
 pub mod text;
 
 pub use classify::{Classified, Kind, classify};
