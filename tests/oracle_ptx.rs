@@ -181,3 +181,77 @@ fn same_symbols(ptx: &Symbols, cubin: &Symbols) -> Result<(), String> {
     };
     same("address taken", &taken(ptx), &taken(cubin))
 }
+
+/// What ptxas says of stack and spilling, against what the cubin lists.
+#[test]
+fn spills_are_those_that_ptxas_reports() {
+    let Some(ptxas) = common::cuda_tool("ptxas") else {
+        return common::skip("ptxas is not here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.cubin");
+    let (mut functions, mut spilling) = (0, 0);
+    for (path, bytes) in common::files(Ptx::is_ptx) {
+        let Ok(ptx) = Ptx::parse(&bytes) else {
+            continue;
+        };
+        let run = Command::new(&ptxas)
+            .args(["-v", "-c", "-maxrregcount", "24", "-arch", ptx.target, "-o"])
+            .args([&output, &path])
+            .output()
+            .unwrap();
+        if !run.status.success() {
+            continue;
+        }
+        let cubin = std::fs::read(&output).unwrap();
+        let ours = Functions::from_cubin(&Cubin::parse(&cubin).unwrap()).unwrap();
+        // Of device functions ptxas also counts the registers that they save for their callers.
+        let kernels = ours.kernels.iter();
+        let ours: BTreeMap<&str, _> = kernels
+            .map(|kernel| (kernel.name.as_str(), &kernel.resources))
+            .collect();
+        for (name, [frame, stores, loads]) in
+            ptxas_properties(&String::from_utf8_lossy(&run.stderr))
+        {
+            let Some(resources) = ours.get(name.as_str()) else {
+                continue;
+            };
+            let spills = resources.spills.unwrap();
+            assert_eq!(
+                [
+                    u64::from(resources.frame.unwrap()),
+                    spills.stores,
+                    spills.loads
+                ],
+                [frame, stores, loads],
+                "{}: {name}",
+                path.display()
+            );
+            functions += 1;
+            spilling += usize::from(spills.any());
+        }
+    }
+    if spilling == 0 {
+        return common::skip("no PTX here spills");
+    }
+    eprintln!("{functions} functions, {spilling} of them spill");
+}
+
+/// `Function properties for f`, then `8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads`.
+fn ptxas_properties(text: &str) -> Vec<(String, [u64; 3])> {
+    let mut lines = text.lines();
+    let mut out = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some((_, name)) = line.split_once("Function properties for ") else {
+            continue;
+        };
+        let numbers: Vec<u64> = lines
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect();
+        out.push((name.to_owned(), numbers.try_into().unwrap()));
+    }
+    out
+}

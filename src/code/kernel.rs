@@ -75,7 +75,8 @@ pub struct Resources {
     pub stack: Option<u32>,
     /// Bytes of stack of a thread for this function alone.
     pub frame: Option<u32>,
-    /// Bytes of register spilling, counted as the compiler counts it.
+    /// Register spilling; null where the compiler left no list of it. Registers that a device function
+    /// saves for its caller do not count.
     pub spills: Option<Spills>,
     /// Bytes of static shared memory of a block; for sm_90 and later with the 1,024 that are reserved.
     pub shared: Option<u64>,

@@ -74,7 +74,9 @@ pub fn decompress(
             .map_err(|e| format!("is no valid LZ4 block: {e}"))?,
         Codec::Zstd => zstd(stored, size)?,
         Codec::Scrambled => {
-            return Err("is compressed LTO-IR, which only NVIDIA's libraries can unpack".to_owned());
+            return Err(
+                "is compressed LTO-IR, which only NVIDIA's libraries can unpack".to_owned(),
+            );
         }
         Codec::Unknown => return Err("is compressed in an unknown way".to_owned()),
     };
