@@ -114,7 +114,7 @@ impl<'a> Prototypes<'a> {
         Ok(Self {
             strings: cubin.data(strings)?,
             offset: strings.offset,
-            budget: Budget::new(cubin.bytes.len()),
+            budget: Budget::new("prototypes", cubin.bytes.len()),
         })
     }
 

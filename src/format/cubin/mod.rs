@@ -29,6 +29,9 @@ use super::text::text;
 use crate::error::Malformed;
 use strings::{Budget, string_at};
 
+#[cfg(test)]
+mod tests;
+
 /// `e_machine` of every cubin.
 pub const EM_CUDA: u16 = 190;
 /// A parsed cubin. Header and section table are checked; everything else is read when asked for.
@@ -126,7 +129,8 @@ impl<'a> Cubin<'a> {
                 ));
             }
         };
-        let mut budget = Budget::new(self.bytes.len());
+        let mut budget = Budget::new("section names", self.bytes.len());
+        let mut overlap = Budget::new("sections", self.bytes.len());
         let mut sections = Vec::with_capacity(headers.len());
         for (index, header) in headers.iter().enumerate() {
             let name = string_at(names, names_offset, header.sh_name.get(LE), "section name")?;
@@ -147,7 +151,9 @@ impl<'a> Cubin<'a> {
             };
             // A section that does not fit in the file means that the file is cut or corrupt, whatever
             // was asked for.
-            self.data(&section)?;
+            let data = self.data(&section)?;
+            // Only the Mercury twin shares bytes with others.
+            overlap.spend(data.len(), section.offset)?;
             sections.push(section);
         }
         Ok(sections)

@@ -1,15 +1,17 @@
 use crate::error::Malformed;
 use crate::format::text::until_nul;
 
-/// Keeps the sum of all texts in proportion to the file: a hostile table can let every symbol name the
-/// same long string.
+/// Keeps the sum of all parts of one kind in proportion to the file: in a hostile one, every symbol can
+/// name the same long string and every section can be the whole file.
 pub(super) struct Budget {
+    what: &'static str,
     left: usize,
 }
 
 impl Budget {
-    pub(super) fn new(file: usize) -> Self {
+    pub(super) fn new(what: &'static str, file: usize) -> Self {
         Self {
+            what,
             left: file.saturating_mul(4),
         }
     }
@@ -22,7 +24,7 @@ impl Budget {
             }
             None => Err(Malformed::new(
                 offset,
-                "texts of this table add up to more than four times the file",
+                format!("{} add up to more than four times the file", self.what),
             )),
         }
     }

@@ -249,7 +249,7 @@ impl<'a> Cubin<'a> {
     /// All symbols with their names, by index; the null symbol is the first.
     pub fn symbols(&self) -> Result<Vec<Symbol<'a>>, Malformed> {
         let table = self.symbol_table()?;
-        let mut budget = Budget::new(self.bytes.len());
+        let mut budget = Budget::new("symbol names", self.bytes.len());
         (0..table.len() as u32)
             .map(|index| {
                 let symbol = table.get(index)?;
