@@ -10,7 +10,11 @@ pub mod fatbin;
 pub mod host;
 pub mod ltoir;
 pub mod nv_info;
+pub mod package;
 pub mod ptx;
+pub mod scan;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod text;
 
 pub use classify::{Classified, Kind, classify};

@@ -7,6 +7,7 @@
 
 mod call_graph;
 mod note;
+mod peek;
 mod relocation;
 mod section;
 mod strings;
@@ -20,6 +21,7 @@ use object::pod::{from_bytes, slice_from_bytes};
 
 pub use call_graph::CallGraph;
 pub use note::{CudaNote, Release, ToolRun};
+pub use peek::Peek;
 pub use relocation::{Relocation, RelocationKind};
 pub use section::{Section, SectionKind};
 pub use symbol::{Binding, Place, Space, Symbol, SymbolKind, SymbolTable};

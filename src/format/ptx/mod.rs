@@ -119,6 +119,11 @@ impl<'a> Ptx<'a> {
         parser::parse(bytes)
     }
 
+    /// Parses no further than `.target`, so there are no symbols.
+    pub fn parse_header(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        parser::parse_header(bytes)
+    }
+
     pub fn functions(&self) -> impl Iterator<Item = (&Symbol<'a>, &Function<'a>)> {
         self.symbols.iter().filter_map(|symbol| match &symbol.item {
             Item::Function(function) => Some((symbol, &**function)),

@@ -19,13 +19,25 @@ fn start(bytes: &[u8]) -> usize {
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Ptx<'_>, Malformed> {
+    parse_until(bytes, |_| false)
+}
+
+/// Reads no further than `.target`.
+pub(super) fn parse_header(bytes: &[u8]) -> Result<Ptx<'_>, Malformed> {
+    parse_until(bytes, |ptx| !ptx.target.is_empty())
+}
+
+fn parse_until<'a>(
+    bytes: &'a [u8],
+    enough: impl Fn(&Ptx<'a>) -> bool,
+) -> Result<Ptx<'a>, Malformed> {
     let text = until_nul(bytes);
     let mut parser = Parser {
         lexer: Lexer::new(text, start(text)),
         ptx: Ptx::default(),
         names: HashMap::new(),
     };
-    parser.module()?;
+    parser.module(enough)?;
     Ok(parser.ptx)
 }
 
@@ -76,7 +88,7 @@ struct Declarator<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn module(&mut self) -> Result<(), Malformed> {
+    fn module(&mut self, enough: impl Fn(&Ptx<'a>) -> bool) -> Result<(), Malformed> {
         if self.lexer.peek()? != Some(Token::Word(".version")) {
             return Err(self
                 .lexer
@@ -99,6 +111,9 @@ impl<'a> Parser<'a> {
                 self.statement(word, linkage)?;
             }
             linkage = next;
+            if enough(&self.ptx) {
+                break;
+            }
         }
         Ok(())
     }
