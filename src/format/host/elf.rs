@@ -14,6 +14,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Host<'_>, Malformed> {
     }
 }
 
+/// Whether a loader is asked for, which tells a position-independent program from a library.
+pub fn has_interpreter(bytes: &[u8]) -> bool {
+    fn has<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> object::Result<bool> {
+        let header = Elf::parse(bytes)?;
+        let endian = header.endian()?;
+        let segments = header.program_headers(endian, bytes)?;
+        Ok(segments
+            .iter()
+            .any(|segment| segment.p_type(endian) == elf::PT_INTERP))
+    }
+    let has = match bytes.get(4) {
+        Some(1) => has::<FileHeader32<Endianness>>(bytes),
+        _ => has::<FileHeader64<Endianness>>(bytes),
+    };
+    has.unwrap_or(false)
+}
+
 fn read<Elf: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Result<Host<'_>, Malformed> {
     let header = Elf::parse(bytes).map_err(|error| damaged(0, error))?;
     let endian = header.endian().map_err(|error| damaged(5, error))?;

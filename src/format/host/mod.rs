@@ -10,6 +10,7 @@ use std::ops::Range;
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
 use object::{Architecture, FileKind, Object, ObjectSection, SectionFlags};
 
+pub use elf::has_interpreter;
 pub use linkage::Linkage;
 
 use super::claims::Claims;
