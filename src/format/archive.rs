@@ -265,6 +265,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn one_long_name_for_all_is_refused() {
+        let name = "n".repeat(1 << 20);
+        let mut all = vec![member("//", format!("{name}/\n").as_bytes())];
+        all.extend(std::iter::repeat_n(member("/0", b""), 10_000));
+        let found: Vec<_> = members(&archive(&all))
+            .unwrap()
+            .map(|m| m.is_ok())
+            .collect();
+        assert!(found.len() < 12, "{}", found.len());
+        assert_eq!(found.last(), Some(&false));
+    }
+
+    #[test]
     fn a_bad_header_names_its_offset() {
         let mut bytes = archive(&[member("a.o/", b"1234"), member("b.o/", b"1234")]);
         bytes[8 + 64 + 58] = b'X';

@@ -338,6 +338,10 @@ fn this_program_is_a_host_file() {
     assert!(host.sections.iter().any(|s| s.role == Role::Code));
     assert!(host.sections.iter().any(|s| s.role == Role::Data));
     assert!(!Linkage::parse(&bytes).unwrap().needed.is_empty());
+    // A second opinion.
+    if let goblin::Object::Elf(elf) = goblin::Object::parse(&bytes).unwrap() {
+        assert_eq!(elf.section_headers.len(), host.sections.len());
+    }
 }
 
 #[test]
