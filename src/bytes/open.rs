@@ -61,7 +61,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 // no linker can promise. Every reader of the bytes is bounds-checked, so a changed file gives wrong
 // values, not memory errors.
 #[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Blob> {
+pub(super) fn map(file: &File) -> std::io::Result<Blob> {
     // SAFETY: see above; the map is read-only and is never handed out as `str` or as anything typed.
     Ok(Blob::mapped(unsafe { memmap2::Mmap::map(file)? }))
 }

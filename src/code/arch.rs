@@ -127,6 +127,19 @@ impl Arch {
     }
 }
 
+impl From<crate::format::cubin::Target> for Arch {
+    fn from(target: crate::format::cubin::Target) -> Self {
+        Self {
+            number: target.number,
+            suffix: match target.suffix {
+                Some('a') => Suffix::Accelerated,
+                Some('f') => Suffix::Family,
+                _ => Suffix::None,
+            },
+        }
+    }
+}
+
 impl fmt::Display for Arch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "sm_{}", self.bare())

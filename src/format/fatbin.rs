@@ -104,12 +104,6 @@ impl<'a> Container<'a> {
             failed: false,
         }
     }
-
-    /// Whether entries fill the container exactly: the test for a container found by content alone.
-    fn is_tiled(&self) -> bool {
-        let mut entries = self.entries();
-        self.damage.is_none() && entries.all(|entry| entry.is_ok())
-    }
 }
 
 /// The containers in a section or a bare file: one after another with zero bytes between them. Damage is
@@ -149,26 +143,6 @@ impl<'a> Iterator for Containers<'a> {
             }
         }
     }
-}
-
-/// The containers hidden in arbitrary data, found by their magic. A hit counts only when version and header
-/// size are the known ones, the size fits, and entries fill it exactly; the search goes on behind it.
-pub fn find_containers(bytes: &[u8], base: u64) -> Vec<Container<'_>> {
-    let mut found: Vec<Container> = Vec::new();
-    let mut end = 0;
-    for at in memmem::find_iter(bytes, &MAGIC) {
-        if at < end || !bytes[at..].starts_with(&[0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0]) {
-            continue;
-        }
-        if let Some(container) = Container::parse(bytes, at, base)
-            .ok()
-            .filter(Container::is_tiled)
-        {
-            end = at + container.bytes.len();
-            found.push(container);
-        }
-    }
-    found
 }
 
 /// One entry: a fixed header, extras, and a payload of code.
