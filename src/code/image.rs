@@ -1,11 +1,17 @@
 //! One leaf of device code: where it sits, what it is for, who made it, and its bytes on demand.
 
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Arch;
 use crate::bytes::Blob;
-use crate::error::Diagnostic;
+use crate::error::{Code, Diagnostic, Error, Result};
+use crate::format::compress::{self, Codec};
+use crate::format::cubin::Cubin;
+use crate::format::text::until_nul;
 
 /// The kind of an image. Numbers that no tool names are kept.
 #[derive(
@@ -51,6 +57,19 @@ pub enum Compression {
     Unknown,
 }
 
+impl From<Codec> for Compression {
+    fn from(codec: Codec) -> Self {
+        match codec {
+            Codec::None => Self::None,
+            Codec::Zlib => Self::Zlib,
+            Codec::Lz4 => Self::Lz4,
+            Codec::Zstd => Self::Zstd,
+            Codec::Scrambled => Self::Opaque,
+            Codec::Unknown => Self::Unknown,
+        }
+    }
+}
+
 /// Whether the driver would find an image, told from where it sits.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -89,6 +108,7 @@ pub struct Producer {
 /// The bytes of an image: at hand, or stored compressed until asked for.
 #[derive(Debug, Clone)]
 pub enum ImageData {
+    /// May run on into the padding behind the image.
     Plain(Blob),
     Packed {
         stored: Blob,
@@ -96,21 +116,55 @@ pub enum ImageData {
         /// Exact size once unpacked, as the container claims.
         size: u64,
     },
-    /// A whole fatbin entry, header and payload, that can only be handed on to NVIDIA's libraries.
-    Opaque {
-        entry: Blob,
+    /// A part of several images that were compressed together.
+    Part {
+        group: Arc<Group>,
+        range: Range<u64>,
     },
+    /// A whole fatbin entry, header and payload, that can only be handed on to NVIDIA's libraries.
+    Opaque { entry: Blob },
 }
 
-/// One leaf of device code inside an [`ObjectCode`](super::ObjectCode).
+/// Images that were compressed together (`fatbinary -concat`) and so are unpacked together.
+#[derive(Debug)]
+pub struct Group {
+    /// Tells the groups of one input apart.
+    pub(super) number: u32,
+    pub(super) stored: Blob,
+    pub(super) compression: Compression,
+    pub(super) size: u64,
+    pub(super) last: Arc<LastGroup>,
+}
+
+/// The group of an input that was unpacked last, with its number: its images are asked for one after another. One
+/// slot for all groups bounds what is kept.
+#[derive(Debug, Default)]
+pub(super) struct LastGroup(Mutex<Option<(u32, Blob)>>);
+
+impl Group {
+    fn unpack(&self, limits: compress::Limits) -> Result<Blob, String> {
+        let mut last = self.last.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((number, blob)) = &*last
+            && *number == self.number
+        {
+            return Ok(blob.clone());
+        }
+        let blob = decompress(self.compression, &self.stored, self.size, limits)?;
+        *last = Some((self.number, blob.clone()));
+        Ok(blob)
+    }
+}
+
+/// One leaf of device code inside an [`ObjectCode`](super::ObjectCode). Libraries have tens of thousands, so what
+/// many share is shared.
 #[derive(Debug, Clone)]
 pub struct Image {
     /// Unique within its input and stable: `libx.a(b.o):.nv_fatbin[3]`.
     pub id: String,
-    /// Path of containers inside the input, outermost first: `pkg/lib.so`, `b.o`.
-    pub member: Option<String>,
+    /// Path of containers inside the input: `pkg/libx.a(b.o)`.
+    pub member: Option<Arc<str>>,
     /// Section of the host file, `.nv_fatbin`; none for a bare image or fatbin.
-    pub section: Option<String>,
+    pub section: Option<Arc<str>>,
     /// Offset of the fatbin entry or image in the innermost file.
     pub offset: u64,
     /// Which container (fatbin) of the innermost file this came from, from 0; none outside fatbins.
@@ -123,18 +177,83 @@ pub struct Image {
     pub arch_source: Option<&'static str>,
     pub loadable: Loadable,
     pub compression: Compression,
-    /// Bytes in the file, padding included.
+    /// Bytes in the file, headers and padding included. Images compressed together share theirs by size.
     pub stored_size: u64,
-    /// Bytes once unpacked.
+    /// Bytes once unpacked, as far as headers tell; [`Image::unpack`] may cut a NUL or some padding more.
     pub size: u64,
     /// Identifier recorded with the entry, often a source path.
     pub name: Option<String>,
     /// Options recorded with the entry (ptxas or front-end options).
     pub options: Option<String>,
-    /// Whether the container marks it as having debug information.
+    /// Whether it is marked as having debug information.
     pub debug: bool,
     pub producer: Producer,
     pub data: ImageData,
     /// What is wrong with it, short of making it unreadable.
     pub warnings: Vec<Diagnostic>,
+}
+
+impl Image {
+    /// The bytes of the image alone: unpacked to exactly the size that its container claims, cubins without the padding
+    /// behind them, PTX up to its first NUL.
+    pub fn unpack(&self, limits: compress::Limits) -> Result<Blob> {
+        let bytes = match &self.data {
+            ImageData::Plain(blob) => Ok(blob.clone()),
+            ImageData::Packed {
+                stored,
+                compression,
+                size,
+            } => decompress(*compression, stored, *size, limits),
+            ImageData::Part { group, range } => {
+                group.unpack(limits).and_then(|blob| part(&blob, range))
+            }
+            ImageData::Opaque { .. } => {
+                return Err(Error::failed(
+                    Code::KindUnknown,
+                    "is compressed LTO-IR, which only NVIDIA's libraries can unpack",
+                )
+                .input(&self.id));
+            }
+        };
+        let bytes = bytes.map_err(|message| Error::damaged(message).input(&self.id))?;
+        Ok(self.trimmed(bytes))
+    }
+
+    fn trimmed(&self, bytes: Blob) -> Blob {
+        let length = match self.kind {
+            // What is no cubin is handed on as it is, for its reader to say why.
+            ImageKind::Cubin => Cubin::parse(&bytes).ok().map(|cubin| cubin.extent()),
+            ImageKind::Ptx => Some(until_nul(&bytes).len() as u64),
+            _ => None,
+        };
+        let length = length.and_then(|length| usize::try_from(length).ok());
+        let trimmed = length.and_then(|length| bytes.slice(0..length));
+        trimmed.unwrap_or(bytes)
+    }
+}
+
+fn decompress(
+    compression: Compression,
+    stored: &Blob,
+    size: u64,
+    limits: compress::Limits,
+) -> Result<Blob, String> {
+    let codec = match compression {
+        Compression::None => Codec::None,
+        Compression::Zlib => Codec::Zlib,
+        Compression::Lz4 => Codec::Lz4,
+        Compression::Zstd => Codec::Zstd,
+        Compression::Opaque => Codec::Scrambled,
+        Compression::Unknown => Codec::Unknown,
+    };
+    compress::decompress(codec, stored, size, limits).map(Blob::from)
+}
+
+fn part(blob: &Blob, range: &Range<u64>) -> Result<Blob, String> {
+    let start = usize::try_from(range.start).ok();
+    let end = usize::try_from(range.end).ok();
+    start
+        .zip(end)
+        .and_then(|(start, end)| blob.slice(start..end))
+        .ok_or_else(|| format!("lies at {range:?} of {} unpacked bytes", blob.len()))
 }

@@ -3,6 +3,7 @@
 
 mod arch;
 mod demangle;
+mod expand;
 mod image;
 mod kernel;
 mod object_code;
@@ -11,7 +12,8 @@ mod symbol;
 
 pub use arch::{Arch, Suffix};
 pub use demangle::demangled;
-pub use image::{Compression, Image, ImageData, ImageKind, Loadable, Producer};
+pub use expand::{ExpandOptions, Expansion, Visitor};
+pub use image::{Compression, Group, Image, ImageData, ImageKind, Loadable, Producer};
 pub use kernel::{Common, Function, Functions, Kernel, Param, Resources, Spills};
 pub use object_code::ObjectCode;
 pub use symbol::{Binding, CallGraph, Space, Symbol, SymbolKind, Symbols};

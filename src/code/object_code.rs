@@ -18,8 +18,20 @@ pub struct ObjectCode {
 }
 
 impl ObjectCode {
-    /// Opens and classifies a file, or standard input for `-`.
+    /// Opens and classifies a file, or standard input for `-`. A directory has no bytes of its own.
     pub fn open(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Ok(Self {
+                name: path.display().to_string(),
+                path: Some(path.to_owned()),
+                classified: Classified {
+                    kind: Kind::Directory,
+                    format: String::new(),
+                    evidence: "is a directory".to_owned(),
+                },
+                blob: Vec::new().into(),
+            });
+        }
         let stdin = path == Path::new("-");
         let name = if stdin {
             bytes::STDIN_NAME.to_owned()
