@@ -221,19 +221,30 @@ impl<'a> Scan<'a> {
         let Some(peek) = is_cuda.then(|| Peek::read(rest).ok()).flatten() else {
             return self.spend(1);
         };
-        // The tables end the cubin or nearly so, which bounds the look at something that is none.
-        let most = usize::try_from(peek.tables_end).unwrap_or(usize::MAX);
-        let most = most.saturating_mul(2).min(rest.len());
-        match Cubin::parse(&rest[..most]) {
-            Ok(cubin) => Some(Ok(Found {
+        // How much of it is read at most.
+        let mut read = usize::try_from(peek.tables_end).unwrap_or(usize::MAX);
+        let cubin = peek.extent(rest).and_then(|extent| {
+            let extent = usize::try_from(extent).unwrap_or(usize::MAX);
+            let bytes = rest.get(..extent).ok_or_else(|| {
+                let left = rest.len();
+                Malformed::new(
+                    0,
+                    format!("cubin of {extent} bytes is cut off after {left}"),
+                )
+            })?;
+            read = extent;
+            Cubin::parse(bytes).map(|_| extent)
+        });
+        match cubin {
+            Ok(extent) => Some(Ok(Found {
                 kind: FoundKind::Cubin,
-                // Every part of it was found within the slice, so its end fits.
-                range: at..at + cubin.extent() as usize,
+                range: at..at + extent,
             })),
-            Err(error) => self.spend(most / 16 + 1).or(Some(Err(Malformed::new(
-                at as u64 + error.offset,
-                error.message,
-            )))),
+            Err(error) => {
+                let damage = Malformed::new(at as u64 + error.offset, error.message);
+                self.spend(read.min(rest.len()) / 16 + 1)
+                    .or(Some(Err(damage)))
+            }
         }
     }
 

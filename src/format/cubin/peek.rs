@@ -1,6 +1,6 @@
 use object::LittleEndian as LE;
 
-use super::{Cubin, Stage, header};
+use super::{Cubin, SectionKind, Stage, header, section_headers};
 use crate::error::Malformed;
 
 /// What the first 64 bytes of a cubin say, for lists that must touch no more of a large file.
@@ -41,5 +41,21 @@ impl Peek {
             stage: cubin.stage(),
             tables_end: sections_end.max(segments_end),
         })
+    }
+
+    /// The end of the cubin, from its section headers too.
+    pub fn extent(&self, bytes: &[u8]) -> Result<u64, Malformed> {
+        let sections = section_headers(bytes, header(bytes)?)?;
+        let end = sections
+            .iter()
+            .filter(|section| SectionKind(section.sh_type.get(LE).0).has_bytes())
+            .map(|section| {
+                section
+                    .sh_offset
+                    .get(LE)
+                    .saturating_add(section.sh_size.get(LE))
+            })
+            .max();
+        Ok(self.tables_end.max(end.unwrap_or_default()))
     }
 }
