@@ -159,12 +159,14 @@ impl Group {
 /// many share is shared.
 #[derive(Debug, Clone)]
 pub struct Image {
-    /// Unique within its input and stable: `libx.a(b.o):.nv_fatbin[3]`.
-    pub id: String,
-    /// Path of containers inside the input: `pkg/libx.a(b.o)`.
+    /// The innermost file that it is in, under its full name: `x.whl(pkg/libx.a(b.o))`.
+    pub file: Arc<str>,
+    /// That file's place inside the input, `pkg/libx.a(b.o)`; none for the input itself.
     pub member: Option<Arc<str>>,
     /// Section of the host file, `.nv_fatbin`; none for a bare image or fatbin.
     pub section: Option<Arc<str>>,
+    /// Number in its section or fatbin file, from 0; none where the file is the image.
+    pub index: Option<u32>,
     /// Offset of the fatbin entry or image in the innermost file.
     pub offset: u64,
     /// Which container (fatbin) of the innermost file this came from, from 0; none outside fatbins.
@@ -189,11 +191,24 @@ pub struct Image {
     pub debug: bool,
     pub producer: Producer,
     pub data: ImageData,
-    /// What is wrong with it, short of making it unreadable.
+    /// What is wrong with it, short of making it unreadable. They name no input: it is this image.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Image {
+    /// Its name, unique within the input and stable: `libx.a(b.o):.nv_fatbin[3]`.
+    pub fn id(&self) -> String {
+        let mut id = self.file.to_string();
+        if let Some(section) = &self.section {
+            id.push(':');
+            id.push_str(section);
+        }
+        if let Some(index) = self.index {
+            id.push_str(&format!("[{index}]"));
+        }
+        id
+    }
+
     /// The bytes of the image alone: unpacked to exactly the size that its container claims, cubins without the padding
     /// behind them, PTX up to its first NUL.
     pub fn unpack(&self, limits: compress::Limits) -> Result<Blob> {
@@ -212,10 +227,10 @@ impl Image {
                     Code::KindUnknown,
                     "is compressed LTO-IR, which only NVIDIA's libraries can unpack",
                 )
-                .input(&self.id));
+                .input(self.id()));
             }
         };
-        let bytes = bytes.map_err(|message| Error::damaged(message).input(&self.id))?;
+        let bytes = bytes.map_err(|message| Error::damaged(message).input(self.id()))?;
         Ok(self.trimmed(bytes))
     }
 

@@ -15,9 +15,12 @@ const HEADER: u64 = 60;
 #[derive(Debug)]
 pub struct Members<'a> {
     bytes: &'a [u8],
-    members: ArchiveMemberIterator<'a>,
+    /// None after an error.
+    members: Option<ArchiveMemberIterator<'a>>,
     /// Where the next header is looked for.
     next: u64,
+    /// Bytes of names that may still be looked at: all members can name one long string.
+    names_left: usize,
 }
 
 /// One member.
@@ -58,8 +61,9 @@ pub fn members(bytes: &[u8]) -> Result<Members<'_>, Malformed> {
     let file = ArchiveFile::parse(bytes).map_err(|error| damaged(next, error))?;
     Ok(Members {
         bytes,
-        members: file.members(),
+        members: Some(file.members()),
         next,
+        names_left: bytes.len().saturating_mul(4),
     })
 }
 
@@ -72,12 +76,20 @@ impl<'a> Iterator for Members<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            match self.members.next()? {
-                Ok(member) => match self.member(&member) {
-                    Some(member) => return Some(Ok(member)),
-                    None => continue,
-                },
+            let member = match self.members.as_mut()?.next()? {
+                Ok(member) => member,
                 Err(error) => return Some(Err(damaged(self.next, error))),
+            };
+            match self.names_left.checked_sub(member.name().len()) {
+                Some(left) => self.names_left = left,
+                None => {
+                    self.members = None;
+                    let message = "the names of all members are longer than the archive";
+                    return Some(Err(Malformed::new(self.next, message)));
+                }
+            }
+            if let Some(member) = self.member(&member) {
+                return Some(Ok(member));
             }
         }
     }

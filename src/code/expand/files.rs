@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::names::Names;
 use super::{Expander, File, is_candidate};
 use crate::bytes::{self, Blob};
-use crate::error::{Code, Diagnostic};
+use crate::error::{Category, Code, Diagnostic, Error, Result};
 use crate::format::package::{Member, Package, gunzip};
 use crate::format::text::text;
 use crate::format::{Kind, classify};
@@ -141,26 +141,23 @@ impl Expander<'_> {
         self.unpacked_left -= size;
         let kind = classify(&blob).kind;
         let inner = File {
+            name: file.name.clone(),
             member: file.member.clone(),
+            closing: file.closing,
             ..file.child("", blob, kind)
         };
         self.file(&inner);
     }
 
     /// Reads a member of a thin archive, which lies beside the archive.
-    pub(super) fn thin_member(&self, archive: &File, raw_name: &[u8]) -> Result<Blob, Diagnostic> {
-        let unreadable = |message: String| Diagnostic::error(Code::Unreadable, message);
-        let folder = archive
-            .path
-            .as_deref()
-            .and_then(Path::parent)
-            .ok_or_else(|| {
-                unreadable(
-                    "is a member of a thin archive that has no folder, so its file cannot be found"
-                        .to_owned(),
-                )
-                .hint("give the archive by its path")
-            })?;
+    pub(super) fn thin_member(&self, archive: &File, raw_name: &[u8]) -> Result<Blob> {
+        let folder = archive.path.as_deref().and_then(Path::parent);
+        let folder = folder.ok_or_else(|| {
+            unreadable(
+                "is a member of a thin archive that lies in no folder, so its file cannot be found",
+            )
+            .hint("give the archive by its path")
+        })?;
         // The folder of `libx.a` is the current one.
         let folder = if folder == Path::new("") {
             Path::new(".")
@@ -169,20 +166,20 @@ impl Expander<'_> {
         };
         let name = os_string(raw_name);
         let path = folder.join(&name);
-        let cannot = |error: &io::Error| {
+        let cannot = |error: io::Error| {
             unreadable(format!(
                 "cannot read `{}`, a file of a thin archive: {}",
                 path.display(),
-                reason(error)
+                reason(&error)
             ))
         };
         if !self.options.thin_members_anywhere {
-            let root = folder.canonicalize().map_err(|error| cannot(&error))?;
-            let real = path.canonicalize().map_err(|error| cannot(&error))?;
+            let root = folder.canonicalize().map_err(cannot)?;
+            let real = path.canonicalize().map_err(cannot)?;
             if Path::new(&name).is_absolute() || !real.starts_with(&root) {
+                let name = text(raw_name);
                 return Err(unreadable(format!(
-                    "thin archive names `{}`, which is outside its folder",
-                    text(raw_name)
+                    "thin archive names `{name}`, which is outside its folder"
                 ))
                 .hint(
                     "copy the archive's files below its folder, or make a plain archive of them",
@@ -190,13 +187,10 @@ impl Expander<'_> {
             }
         }
         // A pipe or a device could be waited for without end.
-        if !fs::metadata(&path)
-            .map_err(|error| cannot(&error))?
-            .is_file()
-        {
-            return Err(cannot(&io::Error::other("not a file")));
+        if !fs::metadata(&path).map_err(cannot)?.is_file() {
+            return Err(cannot(io::Error::other("not a file")));
         }
-        bytes::open(&path).map_err(|error| unreadable(error.diagnostics[0].message.clone()))
+        bytes::open(&path)
     }
 
     /// All files below a directory, in the order of their names. Links to directories are not followed, links to files
@@ -234,7 +228,7 @@ impl Expander<'_> {
                     ),
                 ),
                 Ok(Step::Nothing) => {}
-                Err(error) => self.unreadable(file, &name(), &error),
+                Err(error) => self.cannot_read(file, &name(), &error),
             }
         }
     }
@@ -243,7 +237,7 @@ impl Expander<'_> {
         match kind_on_disk(&path) {
             Ok(kind) if !is_candidate(kind) => return,
             Ok(_) => {}
-            Err(error) => return self.unreadable(directory, name, &error),
+            Err(error) => return self.cannot_read(directory, name, &error),
         }
         match bytes::open(&path) {
             Ok(blob) => {
@@ -256,36 +250,41 @@ impl Expander<'_> {
                 };
                 self.file(&file);
             }
-            Err(error) => {
-                for problem in error.diagnostics {
-                    let problem = Diagnostic {
-                        inputs: Vec::new(),
-                        ..problem
-                    };
-                    self.member_problem(directory, name, problem);
-                }
-            }
+            Err(error) => self.member_failed(directory, name, error),
         }
     }
 
-    fn unreadable(&mut self, file: &File, name: &str, error: &io::Error) {
-        let message = format!("cannot be read: {}", reason(error));
-        self.member_problem(file, name, Diagnostic::error(Code::Unreadable, message));
+    fn cannot_read(&mut self, file: &File, name: &str, error: &io::Error) {
+        let error = unreadable(format!("cannot be read: {}", reason(error)));
+        self.member_failed(file, name, error);
     }
 
     fn unpacking_failed(&mut self, file: &File, name: &str, error: &io::Error) {
         self.member_problem(file, name, unpacking_failed(error));
     }
 
-    /// A problem with a member that cannot be looked into.
-    pub(super) fn member_problem(&mut self, file: &File, name: &str, problem: Diagnostic) {
-        let member = if name.is_empty() {
-            file.name()
-        } else {
-            file.child(name, Vec::new().into(), Kind::Unknown).name()
-        };
-        self.problem_of(file, member, problem);
+    pub(super) fn member_failed(&mut self, file: &File, name: &str, error: Error) {
+        for mut problem in error.diagnostics {
+            problem.inputs.clear();
+            self.member_problem(file, name, problem);
+        }
     }
+
+    /// A problem with a member that cannot be looked into.
+    fn member_problem(&mut self, file: &File, name: &str, problem: Diagnostic) {
+        if name.is_empty() {
+            return self.problem(file, problem);
+        }
+        let member = file.child(name, Vec::new().into(), Kind::Unknown);
+        self.problem_of(file, &member.name, problem);
+    }
+}
+
+fn unreadable(message: impl Into<String>) -> Error {
+    Error::new(
+        Category::Damaged,
+        Diagnostic::error(Code::Unreadable, message),
+    )
 }
 
 fn unpacking_failed(error: &io::Error) -> Diagnostic {

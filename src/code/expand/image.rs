@@ -50,20 +50,6 @@ impl<'f> Place<'f> {
         }
     }
 
-    /// The id of the next image.
-    fn id(&mut self) -> String {
-        let mut id = self.file.name();
-        if let Some(section) = &self.section {
-            id.push(':');
-            id.push_str(section);
-        }
-        if let Some(next) = &mut self.next {
-            id.push_str(&format!("[{next}]"));
-            *next += 1;
-        }
-        id
-    }
-
     fn blob(&self, range: Range<usize>) -> Option<Blob> {
         self.file.blob.slice(range)
     }
@@ -76,10 +62,13 @@ impl<'f> Place<'f> {
                 self.loadable
             }
         };
+        let index = self.next;
+        self.next = index.map(|index| index.saturating_add(1));
         Image {
-            id: self.id(),
+            file: self.file.name.clone(),
             member: self.file.member.clone(),
             section: self.section.clone(),
+            index,
             offset,
             container: None,
             kind,
@@ -116,7 +105,7 @@ impl Expander<'_> {
                     ImageData::Plain(file.blob.clone()),
                     file.blob.len() as u64,
                 );
-                self.visitor.image(image);
+                self.image(place.file, image);
             }
         }
     }
@@ -146,7 +135,7 @@ impl Expander<'_> {
         image.debug = cubin.debug() != Debug::None;
         image.producer = Producer::from_cubin(&cubin);
         mark_relocatable(&mut image, cubin.stage());
-        self.visitor.image(image);
+        self.image(place.file, image);
     }
 
     /// PTX outside any fatbin.
@@ -172,7 +161,7 @@ impl Expander<'_> {
         image.arch_source = image.arch.map(|_| ".target");
         image.debug = ptx.options.contains(&"debug");
         image.producer = Producer::from_ptx(&ptx);
-        self.visitor.image(image);
+        self.image(place.file, image);
     }
 
     /// LTO-IR outside any fatbin. A host file does not say where it ends.
@@ -205,7 +194,7 @@ impl Expander<'_> {
                 "LTO-IR in a data section does not record its length and may be followed by other data",
             ));
         }
-        self.visitor.image(image);
+        self.image(place.file, image);
     }
 
     pub(super) fn container(
@@ -284,7 +273,7 @@ impl Expander<'_> {
         if let Some(peek) = peek {
             compare(&mut image, entry, peek);
         }
-        self.visitor.image(image);
+        self.image(place.file, image);
     }
 
     /// The images of an entry that compresses several together.
@@ -341,7 +330,7 @@ impl Expander<'_> {
             describe(&mut image, &member.entry, container);
             image.compression = compression;
             image.stored_size = share.take(member.size);
-            self.visitor.image(image);
+            self.image(place.file, image);
         }
     }
 }
@@ -408,9 +397,7 @@ fn compare(image: &mut Image, entry: &Entry<'_>, peek: Result<Peek, Malformed>) 
             )
         }
     };
-    let warning = Diagnostic::warning(Code::Damaged, wrong)
-        .input(&image.id)
-        .offset(entry.payload_offset());
+    let warning = Diagnostic::warning(Code::Damaged, wrong).offset(entry.payload_offset());
     image.warnings.push(warning);
 }
 

@@ -24,6 +24,8 @@ use names::Names;
 pub struct ExpandOptions {
     /// Most members of archives, packages and directories that are looked at, in all.
     pub members: u64,
+    /// Most images that are shown.
+    pub images: u64,
     /// Most bytes that are unpacked from packages, in all.
     pub unpacked: u64,
     /// How many times its stored size a large member of a package may have.
@@ -39,6 +41,7 @@ impl Default for ExpandOptions {
     fn default() -> Self {
         Self {
             members: 1_000_000,
+            images: 4_000_000,
             unpacked: 16 << 30,
             ratio: 256,
             depth: 4,
@@ -87,20 +90,13 @@ impl ObjectCode {
             options,
             visitor,
             members_left: options.members,
+            images_left: options.images,
+            told_of_images: false,
             unpacked_left: options.unpacked,
             groups: 0,
             last_group: Arc::default(),
         };
-        expander.file(&File {
-            root: Root::of(self),
-            member: None,
-            path: self.path.clone(),
-            blob: self.blob.clone(),
-            kind: self.kind(),
-            depth: 0,
-            containers: Cell::new(0),
-            problems: Cell::new(0),
-        });
+        expander.file(&File::input(self));
     }
 }
 
@@ -108,33 +104,20 @@ impl ObjectCode {
 #[derive(Debug, Clone)]
 struct Root {
     name: Arc<str>,
-    /// Members of a directory are named by their path.
+    /// Members of a directory are named by their paths.
     is_directory: bool,
-}
-
-impl Root {
-    fn of(code: &ObjectCode) -> Self {
-        Self {
-            name: code.name.as_str().into(),
-            is_directory: code.kind() == Kind::Directory,
-        }
-    }
-
-    fn name_of(&self, member: &str) -> String {
-        if self.is_directory {
-            format!("{}/{member}", self.name.trim_end_matches('/'))
-        } else {
-            format!("{}({member})", self.name)
-        }
-    }
 }
 
 /// One file on the way down: the input itself or a member.
 #[derive(Debug)]
 struct File {
     root: Root,
+    /// `libx.a(b.o)`
+    name: Arc<str>,
     /// Where it is in the input; none for the input itself.
     member: Option<Arc<str>>,
+    /// How many parentheses close at the end of `member`.
+    closing: usize,
     /// Where it is in the file system, if it is there by itself.
     path: Option<PathBuf>,
     blob: Blob,
@@ -147,23 +130,46 @@ struct File {
 }
 
 impl File {
-    /// `libx.a(b.o)`
-    fn name(&self) -> String {
-        match &self.member {
-            Some(member) => self.root.name_of(member),
-            None => self.root.name.to_string(),
+    fn input(code: &ObjectCode) -> Self {
+        let name: Arc<str> = code.name.as_str().into();
+        Self {
+            root: Root {
+                name: name.clone(),
+                is_directory: code.kind() == Kind::Directory,
+            },
+            name,
+            member: None,
+            closing: 0,
+            path: code.path.clone(),
+            blob: code.blob.clone(),
+            kind: code.kind(),
+            depth: 0,
+            containers: Cell::new(0),
+            problems: Cell::new(0),
         }
     }
 
     /// A file within this one; `name` is its name here.
     fn child(&self, name: &str, blob: Blob, kind: Kind) -> Self {
-        let member = match &self.member {
-            Some(member) => format!("{member}({name})"),
-            None => name.to_owned(),
+        let (member, closing) = match &self.member {
+            Some(member) => {
+                let open = &member[..member.len() - self.closing];
+                let closing = self.closing + 1;
+                (format!("{open}({name}{}", ")".repeat(closing)), closing)
+            }
+            None => (name.to_owned(), 0),
+        };
+        let root = &self.root.name;
+        let full_name = if self.root.is_directory {
+            format!("{}/{member}", root.trim_end_matches('/'))
+        } else {
+            format!("{root}({member})")
         };
         Self {
             root: self.root.clone(),
+            name: full_name.into(),
             member: Some(member.into()),
+            closing,
             path: None,
             blob,
             kind,
@@ -183,12 +189,14 @@ fn is_candidate(kind: Kind) -> bool {
 }
 
 /// More problems than this of one file help nobody.
-const PROBLEMS_OF_A_FILE: u32 = 100;
+const PROBLEMS_OF_A_FILE: u32 = 20;
 
 struct Expander<'v> {
     options: &'v ExpandOptions,
     visitor: &'v mut dyn Visitor,
     members_left: u64,
+    images_left: u64,
+    told_of_images: bool,
     unpacked_left: u64,
     /// Groups of images met so far.
     groups: u32,
@@ -338,7 +346,7 @@ impl Expander<'_> {
                     }
                     self.member(file, &name, blob);
                 }
-                Err(problem) => self.member_problem(file, &name, problem),
+                Err(error) => self.member_failed(file, &name, error),
             }
         }
     }
@@ -351,6 +359,18 @@ impl Expander<'_> {
         }
     }
 
+    fn image(&mut self, file: &File, image: Image) {
+        if let Some(left) = self.images_left.checked_sub(1) {
+            self.images_left = left;
+            return self.visitor.image(image);
+        }
+        if !std::mem::replace(&mut self.told_of_images, true) {
+            let most = self.options.images;
+            let message = format!("holds more than {most} images, the rest is not shown");
+            self.problem(file, Diagnostic::error(Code::Damaged, message));
+        }
+    }
+
     /// Counts a member; false when there are too many.
     fn take_member(&mut self, file: &File) -> bool {
         match self.members_left.checked_sub(1) {
@@ -360,13 +380,8 @@ impl Expander<'_> {
             }
             None => {
                 let most = self.options.members;
-                self.problem(
-                    file,
-                    Diagnostic::error(
-                        Code::Damaged,
-                        format!("holds more than {most} members, the rest is not read"),
-                    ),
-                );
+                let message = format!("holds more than {most} members, the rest is not read");
+                self.problem(file, Diagnostic::error(Code::Damaged, message));
                 false
             }
         }
@@ -380,11 +395,11 @@ impl Expander<'_> {
     }
 
     fn problem(&mut self, file: &File, problem: Diagnostic) {
-        self.problem_of(file, file.name(), problem);
+        self.problem_of(file, &file.name, problem);
     }
 
     /// A problem with something in `file` that `name` names.
-    fn problem_of(&mut self, file: &File, name: String, problem: Diagnostic) {
+    fn problem_of(&mut self, file: &File, name: &str, problem: Diagnostic) {
         let count = file.problems.get();
         file.problems.set(count.saturating_add(1));
         let problem = match count.cmp(&PROBLEMS_OF_A_FILE) {
@@ -398,3 +413,6 @@ impl Expander<'_> {
         self.visitor.problem(problem.input(name));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Tells things of one name apart: `b.o`, `b.o#2`.
@@ -9,6 +10,7 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn unique(&mut self, name: &str) -> String {
+        let name = &*shortened(name);
         let Some(count) = self.counts.get(name).copied() else {
             self.counts.insert(name.to_owned(), 1);
             return name.to_owned();
@@ -26,6 +28,16 @@ impl Names {
         self.counts.insert(unique.clone(), 1);
         unique
     }
+}
+
+/// Every image and problem repeats the names it lies under, so a name may not be arbitrarily long.
+fn shortened(name: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 4096;
+    if name.len() <= LONGEST {
+        return name.into();
+    }
+    let end = name.floor_char_boundary(LONGEST);
+    format!("{}…", &name[..end]).into()
 }
 
 #[cfg(test)]
