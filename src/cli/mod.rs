@@ -28,6 +28,7 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    explain::Explain,
     completions::Completions,
     man::Man,
 }
