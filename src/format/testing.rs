@@ -129,3 +129,51 @@ pub(crate) fn lto_ir(number: u16) -> Vec<u8> {
     out.extend(b"scrambled body");
     out
 }
+
+/// A DLL with the sections given by name and content, all of them data.
+pub(crate) fn dll(sections: &[(&[u8], &[u8])]) -> Vec<u8> {
+    use object::pe;
+    use object::write::pe::{NtHeaders, Writer};
+    let mut out = Vec::new();
+    let mut writer = Writer::new(true, 0x1000, 0x200, &mut out);
+    writer.reserve_dos_header_and_stub();
+    writer.reserve_nt_headers(0);
+    writer.reserve_section_headers(sections.len() as u16);
+    let ranges: Vec<_> = sections
+        .iter()
+        .map(|(name, bytes)| {
+            let mut field = [0; 8];
+            field[..name.len()].copy_from_slice(name);
+            let size = bytes.len() as u32;
+            let flags = pe::IMAGE_SCN_CNT_INITIALIZED_DATA | pe::IMAGE_SCN_MEM_READ;
+            writer.reserve_section(field, flags, size, size)
+        })
+        .collect();
+    writer.write_dos_header_and_stub().unwrap();
+    writer.write_nt_headers(NtHeaders {
+        machine: pe::IMAGE_FILE_MACHINE_AMD64,
+        time_date_stamp: 0,
+        characteristics: pe::IMAGE_FILE_EXECUTABLE_IMAGE | pe::IMAGE_FILE_DLL,
+        major_linker_version: 0,
+        minor_linker_version: 0,
+        address_of_entry_point: 0,
+        image_base: 0x1_8000_0000,
+        major_operating_system_version: 0,
+        minor_operating_system_version: 0,
+        major_image_version: 0,
+        minor_image_version: 0,
+        major_subsystem_version: 0,
+        minor_subsystem_version: 0,
+        subsystem: pe::IMAGE_SUBSYSTEM_WINDOWS_CUI,
+        dll_characteristics: pe::DllFlags(0),
+        size_of_stack_reserve: 0,
+        size_of_stack_commit: 0,
+        size_of_heap_reserve: 0,
+        size_of_heap_commit: 0,
+    });
+    writer.write_section_headers();
+    for (range, (_, bytes)) in ranges.iter().zip(sections) {
+        writer.write_section(range.file_offset, bytes);
+    }
+    out
+}

@@ -12,7 +12,7 @@ use crate::code::{Compression, ImageData, ImageKind};
 use crate::error::Severity;
 use crate::format::archive::tests::{archive, header, member};
 use crate::format::compress::Limits;
-use crate::format::testing::{Entry, PTX, container, cubin, entry, lto_ir};
+use crate::format::testing::{Entry, PTX, container, cubin, dll, entry, lto_ir};
 
 const THIN: &[u8] = b"!<thin>\n";
 
@@ -734,6 +734,37 @@ fn directories_are_walked_in_order_and_once() {
         ..ExpandOptions::default()
     };
     assert_eq!(input.expand(&options).problems.len(), 1);
+}
+
+#[test]
+fn a_dll_has_short_section_names() {
+    let bytes = dll(&[
+        (b".rdata", &fatbin(80)),
+        (b".nvFatBi", &[0; 24]),
+        (b".nv_fatb", &fatbin(90)),
+        (b"__nv_rel", &fatbin(100)),
+    ]);
+    let input = code("x.dll", bytes);
+    assert_eq!(input.kind(), Kind::SharedLibrary);
+    let found = input.expand(&ExpandOptions::default());
+    assert_eq!(found.problems, []);
+    let summary: Vec<_> = found
+        .images
+        .iter()
+        .map(|image| (image.id(), image.loadable))
+        .collect();
+    let expected = [
+        ("x.dll:.nv_fatb[0]", Loadable::Yes),
+        ("x.dll:.nv_fatb[1]", Loadable::Yes),
+        ("x.dll:__nv_rel[0]", Loadable::RelocatableOnly),
+        ("x.dll:__nv_rel[1]", Loadable::RelocatableOnly),
+        ("x.dll:.rdata[0]", Loadable::Unregistered),
+        ("x.dll:.rdata[1]", Loadable::Unregistered),
+    ];
+    assert_eq!(
+        summary,
+        expected.map(|(id, loadable)| (id.to_owned(), loadable))
+    );
 }
 
 #[test]

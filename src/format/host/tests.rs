@@ -366,6 +366,7 @@ fn no_damage_makes_it_panic() {
         coff.write().unwrap(),
         mach.write().unwrap(),
         big_object(b".nv_fatb", b"fatbin"),
+        crate::format::testing::dll(&[(b".nv_fatb", b"fatbin")]),
     ];
     for whole in files {
         for at in 0..whole.len() {
