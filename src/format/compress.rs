@@ -1,7 +1,13 @@
-//! Unpacking the payloads of fatbin entries, with every size checked before memory is taken for it.
+//! Unpacking the payloads of fatbin entries. Every size is checked before memory is taken for it, and memory grows
+//! with what the payload yields, so a planted size costs nothing.
 
 use std::cell::RefCell;
-use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::{Decompress, FlushDecompress, Status};
+use zstd::zstd_safe::{
+    DCtx, DParameter, ErrorCode, InBuffer, OutBuffer, ResetDirective, get_error_name,
+};
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,20 +24,52 @@ pub enum Codec {
     Unknown,
 }
 
-/// Bounds on what one payload may unpack to. The largest real entry seen has 159 MB, and the highest real ratio
-/// is 212:1.
+/// Bounds on what payloads may unpack to. The largest real entry seen has 159 MB, and the highest real ratio is
+/// 212:1.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Limits<'b> {
+    /// Most bytes of one payload.
     pub size: u64,
+    /// How many times its stored size one payload may have.
     pub ratio: u64,
+    /// What all payloads together may take; none means no bound.
+    pub budget: Option<&'b Budget>,
 }
 
-impl Default for Limits {
+impl Default for Limits<'_> {
     fn default() -> Self {
         Self {
             size: 2 << 30,
             ratio: 4096,
+            budget: None,
         }
+    }
+}
+
+/// Bytes that a whole run may unpack, shared by its threads.
+#[derive(Debug)]
+pub struct Budget {
+    total: u64,
+    left: AtomicU64,
+}
+
+impl Budget {
+    pub fn new(total: u64) -> Self {
+        Self {
+            total,
+            left: AtomicU64::new(total),
+        }
+    }
+
+    fn take(&self, size: u64) -> Result<(), String> {
+        let take = |left: u64| left.checked_sub(size);
+        self.left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+            .map(drop)
+            .map_err(|_| {
+                let total = self.total;
+                format!("unpacks to {size} bytes, which takes all together above the limit of {total}")
+            })
     }
 }
 
@@ -41,37 +79,21 @@ const LZ4_RATIO: u64 = 255;
 /// 128 MiB: a zstd frame that asks for a larger window is refused.
 const ZSTD_WINDOW_LOG: u32 = 27;
 
+/// Memory for this ratio is taken at once; beyond, it doubles as the payload yields bytes.
+const FIRST_RATIO: usize = 256;
+
 /// Unpacks `stored` to exactly `size` bytes, or says in one line why not.
 pub fn decompress(
     codec: Codec,
     stored: &[u8],
     size: u64,
-    limits: Limits,
+    limits: Limits<'_>,
 ) -> Result<Vec<u8>, String> {
-    let ratio = if codec == Codec::Lz4 {
-        limits.ratio.min(LZ4_RATIO)
-    } else {
-        limits.ratio
-    };
-    if size > limits.size {
-        return Err(format!(
-            "claims to unpack to {size} bytes, more than the limit of {}",
-            limits.size
-        ));
-    }
-    if size > (stored.len() as u64).saturating_mul(ratio) {
-        return Err(format!(
-            "claims to unpack {} bytes to {size}, which no encoder does",
-            stored.len()
-        ));
-    }
-    let size = usize::try_from(size)
-        .map_err(|_| format!("unpacks to {size} bytes, too many for this machine"))?;
+    let size = allowed(codec, stored, size, limits)?;
     let out = match codec {
         Codec::None => stored.to_vec(),
         Codec::Zlib => zlib(stored, size)?,
-        Codec::Lz4 => lz4_flex::block::decompress(stored, size)
-            .map_err(|e| format!("is no valid LZ4 block: {e}"))?,
+        Codec::Lz4 => lz4(stored, size)?,
         Codec::Zstd => zstd(stored, size)?,
         Codec::Scrambled => {
             return Err(
@@ -89,65 +111,166 @@ pub fn decompress(
     Ok(out)
 }
 
+fn allowed(codec: Codec, stored: &[u8], size: u64, limits: Limits<'_>) -> Result<usize, String> {
+    let ratio = if codec == Codec::Lz4 {
+        limits.ratio.min(LZ4_RATIO)
+    } else {
+        limits.ratio
+    };
+    if size > limits.size {
+        return Err(format!(
+            "claims to unpack to {size} bytes, more than the limit of {}",
+            limits.size
+        ));
+    }
+    if size > (stored.len() as u64).saturating_mul(ratio) {
+        return Err(format!(
+            "claims to unpack {} bytes to {size}, which no encoder does",
+            stored.len()
+        ));
+    }
+    if let Some(budget) = limits.budget {
+        budget.take(size)?;
+    }
+    usize::try_from(size).map_err(|_| no_memory(size))
+}
+
 fn zlib(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    let mut out = first_buffer(stored, size)?;
+    let mut stream = Decompress::new(true);
+    loop {
+        // What was read so far lies within `stored`.
+        let rest = &stored[stream.total_in() as usize..];
+        let status = stream
+            .decompress_vec(rest, &mut out, FlushDecompress::Finish)
+            .map_err(|e| format!("is no valid zlib stream: {e}"))?;
+        if status == Status::StreamEnd {
+            return Ok(out);
+        }
+        if out.len() < out.capacity() {
+            return Err("is no valid zlib stream: it ends early".to_owned());
+        }
+        grow(&mut out, size)?;
+    }
+}
+
+fn lz4(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
     let mut out = buffer(size)?;
-    flate2::read::ZlibDecoder::new(stored)
-        .take(size as u64 + 1)
-        .read_to_end(&mut out)
-        .map_err(|e| format!("is no valid zlib stream: {e}"))?;
+    out.resize(size, 0);
+    let length = lz4_flex::block::decompress_into(stored, &mut out)
+        .map_err(|e| format!("is no valid LZ4 block: {e}"))?;
+    out.truncate(length);
     Ok(out)
 }
 
 fn zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
     thread_local! {
         // Setting up a context costs more than unpacking a small kernel.
-        static CONTEXT: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+        static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
     }
-    let mut out = buffer(size)?;
     CONTEXT.with_borrow_mut(|context| {
         let context = match context {
             Some(context) => context,
-            None => context.insert(new_context().map_err(|e| format!("zstd cannot start: {e}"))?),
+            None => context.insert(new_context()?),
         };
-        context
-            .decompress_to_buffer(stored, &mut out)
-            .map_err(|e| format!("is no valid zstd frame: {e}"))
-    })?;
-    Ok(out)
+        zstd_frames(context, stored, size)
+    })
 }
 
-fn new_context() -> std::io::Result<zstd::bulk::Decompressor<'static>> {
-    let mut context = zstd::bulk::Decompressor::new()?;
-    context.window_log_max(ZSTD_WINDOW_LOG)?;
+fn new_context() -> Result<DCtx<'static>, String> {
+    let mut context = DCtx::try_create().ok_or("zstd has no memory to start")?;
+    context
+        .set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG))
+        .map_err(invalid_zstd)?;
     Ok(context)
+}
+
+/// With room for all of a frame's content zstd writes it in one go, without a window of its own; that is the case for
+/// every real payload.
+fn zstd_frames(context: &mut DCtx<'_>, stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    context
+        .reset(ResetDirective::SessionOnly)
+        .map_err(invalid_zstd)?;
+    let mut out = first_buffer(stored, size)?;
+    let mut input = InBuffer::around(stored);
+    loop {
+        let filled = out.len();
+        let mut output = OutBuffer::around_pos(&mut out, filled);
+        let wanted = context
+            .decompress_stream(&mut output, &mut input)
+            .map_err(invalid_zstd)?;
+        drop(output);
+        let all_read = input.pos() == stored.len();
+        if all_read && wanted == 0 {
+            return Ok(out);
+        }
+        if out.len() == out.capacity() {
+            grow(&mut out, size)?;
+        } else if all_read {
+            return Err("is no valid zstd frame: it ends early".to_owned());
+        }
+    }
+}
+
+fn invalid_zstd(code: ErrorCode) -> String {
+    format!("is no valid zstd frame: {}", get_error_name(code))
+}
+
+fn first_buffer(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+    buffer(size.min(stored.len().saturating_mul(FIRST_RATIO)))
 }
 
 /// Room for `size` bytes; the system hands out the pages only as they are written.
 fn buffer(size: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     out.try_reserve_exact(size)
-        .map_err(|_| format!("unpacks to {size} bytes, for which there is no memory"))?;
+        .map_err(|_| no_memory(size as u64))?;
     Ok(out)
+}
+
+/// Makes room in a full buffer: twice what it holds, and in the end one byte more than it should, which shows a
+/// payload that is too long.
+fn grow(out: &mut Vec<u8>, size: usize) -> Result<(), String> {
+    if out.len() > size {
+        return Err(format!(
+            "unpacks to more than the {size} bytes that its header says"
+        ));
+    }
+    let more = out.len().max(1).min(size + 1 - out.len());
+    out.try_reserve_exact(more)
+        .map_err(|_| no_memory(size as u64))
+}
+
+fn no_memory(size: u64) -> String {
+    format!("unpacks to {size} bytes, for which there is no memory")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+
+    fn zlib_of(plain: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        flate2::read::ZlibEncoder::new(plain, flate2::Compression::default())
+            .read_to_end(&mut out)
+            .unwrap();
+        out
+    }
+
+    fn zstd_of(plain: &[u8]) -> Vec<u8> {
+        zstd::bulk::compress(plain, 3).unwrap()
+    }
 
     #[test]
     fn exact_sizes_and_planted_ones() {
         let plain = b"kernel kernel kernel kernel kernel".repeat(40);
         let size = plain.len() as u64;
-        let lz4 = lz4_flex::block::compress(&plain);
-        let zst = zstd::bulk::compress(&plain, 3).unwrap();
-        let mut zlib = Vec::new();
-        flate2::read::ZlibEncoder::new(&plain[..], flate2::Compression::default())
-            .read_to_end(&mut zlib)
-            .unwrap();
         for (codec, stored) in [
-            (Codec::Lz4, &lz4),
-            (Codec::Zstd, &zst),
-            (Codec::Zlib, &zlib),
+            (Codec::Lz4, &lz4_flex::block::compress(&plain)),
+            (Codec::Zstd, &zstd_of(&plain)),
+            (Codec::Zlib, &zlib_of(&plain)),
         ] {
             let unpack = |size| decompress(codec, stored, size, Limits::default());
             assert_eq!(unpack(size).unwrap(), plain, "{codec:?}");
@@ -161,7 +284,90 @@ mod tests {
                 );
             }
         }
-        let scrambled = decompress(Codec::Scrambled, &zst, size, Limits::default()).unwrap_err();
+        let stored = zstd_of(&plain);
+        let scrambled = decompress(Codec::Scrambled, &stored, size, Limits::default()).unwrap_err();
         assert!(scrambled.contains("NVIDIA"), "{scrambled}");
+    }
+
+    #[test]
+    fn empty_payloads() {
+        for (codec, stored) in [
+            (Codec::None, vec![]),
+            (Codec::Lz4, lz4_flex::block::compress(b"")),
+            (Codec::Zstd, zstd_of(b"")),
+            (Codec::Zlib, zlib_of(b"")),
+        ] {
+            let out = decompress(codec, &stored, 0, Limits::default());
+            assert_eq!(out.unwrap(), b"", "{codec:?}");
+        }
+    }
+
+    /// Real payloads never get there; such a frame is unpacked piece by piece.
+    #[test]
+    fn memory_grows_with_what_is_unpacked() {
+        let plain = vec![7; 6 << 20];
+        for (codec, stored) in [
+            (Codec::Zstd, zstd_of(&plain)),
+            (Codec::Zlib, zlib_of(&plain)),
+        ] {
+            assert!(stored.len() * FIRST_RATIO < plain.len(), "{codec:?}");
+            let no_ratio = Limits {
+                ratio: u64::MAX,
+                ..Limits::default()
+            };
+            let size = plain.len() as u64;
+            let out = decompress(codec, &stored, size, no_ratio).unwrap();
+            assert!(out == plain, "{codec:?}");
+            for wrong in [size - 1, size + 1] {
+                assert!(decompress(codec, &stored, wrong, no_ratio).is_err());
+            }
+            // Nothing near a planted size is ever held: this is more than the machine has.
+            let planted = Limits {
+                size: u64::MAX,
+                ..no_ratio
+            };
+            let error = decompress(codec, &stored, 1 << 60, planted).unwrap_err();
+            assert!(error.contains("header says"), "{error}");
+        }
+        let error = decompress(
+            Codec::Zstd,
+            &zstd_of(&plain),
+            plain.len() as u64,
+            Limits::default(),
+        );
+        assert!(error.unwrap_err().contains("no encoder"));
+    }
+
+    #[test]
+    fn frames_in_a_row_and_rest_behind_them() {
+        let mut stored = zstd_of(b"first");
+        stored.extend(zstd_of(b"second"));
+        let out = decompress(Codec::Zstd, &stored, 11, Limits::default());
+        assert_eq!(out.unwrap(), b"firstsecond");
+        stored.push(0);
+        assert!(decompress(Codec::Zstd, &stored, 11, Limits::default()).is_err());
+    }
+
+    #[test]
+    fn a_wide_window_is_refused_where_one_is_needed() {
+        // A frame that says: no content size, window of 2^30 bytes; one block of 'x' repeated, cut off.
+        let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0xA0, 0x03, 0x00, 0x10, b'x'];
+        let error = decompress(Codec::Zstd, &frame, 2560, Limits::default()).unwrap_err();
+        assert!(error.contains("memory"), "{error}");
+    }
+
+    #[test]
+    fn a_budget_bounds_all_together() {
+        let stored = zstd_of(&[1; 100]);
+        let budget = Budget::new(250);
+        let limits = Limits {
+            budget: Some(&budget),
+            ..Limits::default()
+        };
+        for _ in 0..2 {
+            assert!(decompress(Codec::Zstd, &stored, 100, limits).is_ok());
+        }
+        let error = decompress(Codec::Zstd, &stored, 100, limits).unwrap_err();
+        assert!(error.contains("limit of 250"), "{error}");
     }
 }

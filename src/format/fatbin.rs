@@ -1,6 +1,9 @@
 //! Fatbins: a row of containers, each a 16-byte header and entries of header and payload. All offsets in
 //! results are absolute. The layout was measured on 78,000 containers of CUDA 7.5 to 13.5 and by altering
 //! single fields under `cuobjdump` 13.5.
+//!
+//! Only headers are read, so that a list of a large library touches a page an entry. Of what is damaged, all that
+//! can be read is given, and the damage beside it.
 
 use memchr::memmem;
 
@@ -50,6 +53,8 @@ pub mod flag {
 pub struct Container<'a> {
     /// Absolute offset of the container's header.
     pub offset: u64,
+    /// 1 in every file seen; no tool checks it.
+    pub version: u16,
     /// Header and entries; shorter than declared when the file ends before.
     pub bytes: &'a [u8],
     /// Where the first entry starts in `bytes`.
@@ -67,7 +72,7 @@ impl<'a> Container<'a> {
         if reader.array::<4>("fatbin magic")? != MAGIC {
             return Err(Malformed::new(offset, "expected a fatbin (50 ED 55 BA)"));
         }
-        reader.skip(2, "fatbin version")?;
+        let version = reader.u16("fatbin version")?;
         let header_size = usize::from(reader.u16("fatbin header size")?);
         let size = reader.u64("fatbin size")?;
         if header_size < CONTAINER_HEADER {
@@ -89,27 +94,46 @@ impl<'a> Container<'a> {
         });
         Ok(Self {
             offset,
+            version,
             bytes: &bytes[at..at + length],
             header_size: header_size.min(length),
             damage,
         })
     }
 
-    /// The entries, lazily; an error ends the iteration.
+    /// The entries, lazily.
     pub fn entries(&self) -> Entries<'a> {
         Entries {
             bytes: self.bytes,
             at: self.header_size,
             base: self.offset,
-            failed: false,
+            damage: None,
+            ended: false,
         }
+    }
+
+    /// How much of `bytes` whole entries fill.
+    fn tiled(&self) -> usize {
+        let mut entries = self.entries();
+        while entries.at < self.bytes.len()
+            && let Ok(entry) = entries.read()
+            && entry.damage.is_none()
+        {
+            entries.at += entry.header.len() + entry.payload.len();
+        }
+        entries.at
     }
 }
 
 /// The containers in a section or a bare file: one after another with zero bytes between them. Damage is
 /// reported and the search goes on at the next magic.
 pub fn containers(bytes: &[u8], base: u64) -> Containers<'_> {
-    Containers { bytes, at: 0, base }
+    Containers {
+        bytes,
+        at: 0,
+        base,
+        is_lost: false,
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -117,35 +141,38 @@ pub struct Containers<'a> {
     bytes: &'a [u8],
     at: usize,
     base: u64,
+    /// Behind damage, where the next container need not start at once.
+    is_lost: bool,
 }
 
 impl<'a> Iterator for Containers<'a> {
     type Item = Result<Container<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let gap = self
-            .bytes
-            .get(self.at..)?
-            .iter()
-            .position(|&byte| byte != 0)?;
-        self.at += gap;
-        match Container::parse(self.bytes, self.at, self.base) {
+        let rest = self.bytes.get(self.at..)?;
+        self.at += if self.is_lost {
+            memmem::find(rest, &MAGIC)?
+        } else {
+            rest.iter().position(|&byte| byte != 0)?
+        };
+        let container = Container::parse(self.bytes, self.at, self.base);
+        self.at += match &container {
+            // A wrong size must not hide what follows.
             Ok(container) => {
-                self.at += container.bytes.len();
-                Some(Ok(container))
+                let tiled = container.tiled();
+                self.is_lost = container.damage.is_some() || tiled < container.bytes.len();
+                tiled
             }
-            Err(error) => {
-                // Go on behind the damage, at the next magic.
-                let rest = &self.bytes[self.at + 1..];
-                self.at = memmem::find(rest, &MAGIC)
-                    .map_or(self.bytes.len(), |found| self.at + 1 + found);
-                Some(Err(error))
+            Err(_) => {
+                self.is_lost = true;
+                1
             }
-        }
+        };
+        Some(container)
     }
 }
 
-/// One entry: a fixed header, extras, and a payload of code.
+/// One entry: a fixed header, extras (identifier, options), and a payload of code.
 #[derive(Debug, Clone)]
 pub struct Entry<'a> {
     /// Absolute offset of the entry's header.
@@ -245,29 +272,33 @@ impl<'a> Entry<'a> {
 
     /// The name given at build time, often a source path; never to be used as a path.
     pub fn identifier(&self) -> Option<&'a [u8]> {
-        let (at, length) = (self.header_u32(32), self.header_u32(36));
-        if at == 0 || length == 0 {
-            None
-        } else {
-            self.extra(at, length)
-        }
+        self.find_identifier().ok()?
     }
 
     /// What the aux descriptor points at: ptxas or front-end options, or a copy of `.nv.compat` for cubins with
     /// Mercury sections.
     pub fn aux(&self) -> Option<&'a [u8]> {
-        let at = self.header_u32(20);
-        if at == 0 || self.kind == kind::CONCATENATED {
-            return None;
+        self.find_aux().ok()?
+    }
+
+    fn find_identifier(&self) -> Result<Option<&'a [u8]>, Malformed> {
+        self.extra(self.header_u32(32), self.header_u32(36), "identifier")
+    }
+
+    fn find_aux(&self) -> Result<Option<&'a [u8]>, Malformed> {
+        if self.kind == kind::CONCATENATED {
+            return Ok(None);
         }
-        let descriptor = self.extra(at, 8)?;
+        let Some(descriptor) = self.extra(self.header_u32(20), 8, "aux descriptor")? else {
+            return Ok(None);
+        };
         let mut reader = Reader::new(descriptor);
-        let (at, length) = (reader.u32("offset").ok()?, reader.u32("length").ok()?);
-        if at == 0 || length == 0 {
-            None
-        } else {
-            self.extra(at, length)
-        }
+        self.extra(reader.u32("offset")?, reader.u32("length")?, "aux data")
+    }
+
+    /// What is wrong with the extras; everything else can be used.
+    fn damage(&self) -> Option<Malformed> {
+        self.find_identifier().and(self.find_aux()).err()
     }
 
     fn header_u32(&self, at: usize) -> u32 {
@@ -277,10 +308,20 @@ impl<'a> Entry<'a> {
             .map_or(0, u32::from_le_bytes)
     }
 
-    fn extra(&self, at: u32, length: u32) -> Option<&'a [u8]> {
-        let at = usize::try_from(at).ok()?;
-        self.header
-            .get(at..at.checked_add(usize::try_from(length).ok()?)?)
+    /// A part of the header; an offset or length of zero means that there is none.
+    fn extra(&self, at: u32, length: u32, what: &str) -> Result<Option<&'a [u8]>, Malformed> {
+        if at == 0 || length == 0 {
+            return Ok(None);
+        }
+        let end = at as usize + length as usize;
+        let extra = self.header.get(at as usize..end).ok_or_else(|| {
+            let size = self.header.len();
+            Malformed::new(
+                self.offset,
+                format!("{what} lies at {at}..{end} of an entry header of {size} bytes"),
+            )
+        })?;
+        Ok(Some(extra))
     }
 
     /// The stored code without padding: exactly the compressed stream, or the plain image.
@@ -305,7 +346,7 @@ impl<'a> Entry<'a> {
         single_entry_container(self.header, self.payload)
     }
 
-    /// The members of a concatenated entry, from its table.
+    /// The members of a concatenated entry, from its table: a count, the table's size, and sub-headers.
     pub fn members(&self) -> Result<Vec<Member<'a>>, Malformed> {
         let at = self.header_u32(20) as usize;
         let mut table = Reader::with_base(self.header, self.offset);
@@ -348,8 +389,10 @@ pub struct Member<'a> {
 
 impl<'a> Member<'a> {
     /// A sub-header is an entry header in which offset 4 holds the start and offset 8 the size. Its length is
-    /// not stored: it is 64, grown by the identifier and by the aux descriptor and its data.
+    /// not stored: it ends behind whichever comes last of the fixed fields, the identifier, the aux descriptor and
+    /// its data. The texts end in a NUL and are padded to 8 bytes.
     fn parse(table: &mut Reader<'a>) -> Result<Self, Malformed> {
+        let padded = |length: u32| (u64::from(length) + 1).next_multiple_of(8);
         let offset = table.offset();
         let mut peek = table.clone();
         peek.skip(4, "concatenated image")?;
@@ -357,20 +400,24 @@ impl<'a> Member<'a> {
         let size = peek.u64("size of a concatenated image")?;
         peek.skip(4, "concatenated image")?;
         let aux_at = peek.u32("aux offset")?;
-        peek.skip(12, "concatenated image")?;
-        let name_length = peek.u32("identifier length")? as usize;
-        let mut length = ENTRY_HEADER;
-        if name_length > 0 {
-            length = length.saturating_add((name_length + 1).next_multiple_of(8));
+        peek.skip(8, "concatenated image")?;
+        let name_at = peek.u32("identifier offset")?;
+        let name_length = peek.u32("identifier length")?;
+        let mut length = ENTRY_HEADER as u64;
+        if name_at > 0 {
+            length = length.max(u64::from(name_at) + padded(name_length));
         }
         if aux_at > 0 {
             let mut descriptor = table.clone();
-            descriptor.skip(aux_at as usize + 4, "aux descriptor")?;
-            let data = descriptor.u32("aux length")? as usize;
-            length = length
-                .saturating_add(8)
-                .saturating_add((data + 1).next_multiple_of(8));
+            descriptor.skip(aux_at as usize, "aux descriptor")?;
+            let data_at = descriptor.u32("aux offset")?;
+            let data_length = descriptor.u32("aux length")?;
+            length = length.max(u64::from(aux_at) + 8);
+            if data_at > 0 {
+                length = length.max(u64::from(data_at) + padded(data_length));
+            }
         }
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
         let header = table.bytes(length, "concatenated image")?;
         Ok(Self {
             start,
@@ -380,50 +427,91 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The entries of a container. An entry whose sizes make no sense ends the iteration with an error, since
-/// nothing says where the next one starts.
+/// The entries of a container. An error tells the damage of the entry before it, or of bytes that are no entry. Where
+/// damage leaves open where the next entry starts, the iteration ends.
 #[derive(Debug, Clone)]
 pub struct Entries<'a> {
     bytes: &'a [u8],
     at: usize,
     base: u64,
-    failed: bool,
+    /// Of the entry that was given last.
+    damage: Option<Malformed>,
+    ended: bool,
 }
 
 impl<'a> Iterator for Entries<'a> {
     type Item = Result<Entry<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.failed || self.at >= self.bytes.len() {
+        if let Some(damage) = self.damage.take() {
+            return Some(Err(damage));
+        }
+        if self.ended || self.at >= self.bytes.len() {
             return None;
         }
-        let entry = self.read();
-        self.failed = entry.is_err();
+        let entry = self.read().and_then(|found| {
+            let entry = Entry::parse(found.header, found.payload, self.offset())?;
+            self.at += found.header.len() + found.payload.len();
+            self.ended = found.damage.is_some();
+            self.damage = found.damage.or_else(|| entry.damage());
+            Ok(entry)
+        });
+        self.ended |= entry.is_err();
         Some(entry)
     }
 }
 
 impl<'a> Entries<'a> {
-    fn read(&mut self) -> Result<Entry<'a>, Malformed> {
-        let offset = self.base + self.at as u64;
-        let mut reader = Reader::with_base(self.bytes, self.base);
-        reader.seek(self.at, "fatbin entry")?;
-        let mut whole = reader.clone();
-        reader.skip(4, "fatbin entry header")?;
-        let header_size = reader.u32("entry header size")? as usize;
-        let payload_size = reader.u64("entry payload size")?;
+    fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    /// The entry at `at`, as far as it is there.
+    fn read(&self) -> Result<EntryBytes<'a>, Malformed> {
+        let rest = &self.bytes[self.at..];
+        if rest.starts_with(&MAGIC) {
+            return Err(Malformed::new(
+                self.offset(),
+                "a fatbin starts where the one before it claims to have an entry",
+            ));
+        }
+        let mut reader = Reader::with_base(rest, self.offset());
+        let mut fixed = reader.sub(ENTRY_HEADER, "fatbin entry header")?;
+        fixed.skip(4, "entry kind")?;
+        let header_size = fixed.u32("entry header size")? as usize;
+        let payload_size = fixed.u64("entry payload size")?;
         if header_size < ENTRY_HEADER {
             return Err(Malformed::new(
-                offset + 4,
+                self.offset() + 4,
                 format!("entry header size is {header_size}, expected {ENTRY_HEADER} or more"),
             ));
         }
-        let header = whole.bytes(header_size, "fatbin entry header")?;
-        let payload_size = usize::try_from(payload_size).unwrap_or(usize::MAX);
-        let payload = whole.bytes(payload_size, "fatbin entry payload")?;
-        self.at = whole.position();
-        Entry::parse(header, payload, offset)
+        let (header, behind) = rest.split_at(header_size.min(rest.len()));
+        let payload_end = usize::try_from(payload_size)
+            .unwrap_or(usize::MAX)
+            .min(behind.len());
+        let declared = payload_size.saturating_add(header_size as u64);
+        let damage = (declared > rest.len() as u64).then(|| {
+            let left = rest.len();
+            Malformed::new(
+                self.offset(),
+                format!("entry claims {declared} bytes, but its fatbin ends after {left}"),
+            )
+        });
+        Ok(EntryBytes {
+            header,
+            payload: &behind[..payload_end],
+            damage,
+        })
     }
+}
+
+struct EntryBytes<'a> {
+    /// Extras included.
+    header: &'a [u8],
+    payload: &'a [u8],
+    /// Set when the entry claims to be longer than what is there.
+    damage: Option<Malformed>,
 }
 
 /// The wrapper that the CUDA runtime registers: `.nvFatBinSegment`, 24 bytes.
@@ -452,3 +540,6 @@ impl Wrapper {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 //! given can justify, never panic, and know nothing of files, names or policies.
 
 pub mod archive;
+pub mod bitcode;
 mod claims;
 pub mod classify;
 pub mod compress;
