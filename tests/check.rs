@@ -120,6 +120,126 @@ fn programs_as_cubins_agree_with_ptx_and_with_nvlink() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The hints of the first finding.
+fn hints(units: &[&str]) -> Vec<String> {
+    let images: Vec<Vec<u8>> = units.iter().map(|unit| programs::unit(unit).into_bytes()).collect();
+    check(&images, &RULES).findings.remove(0).hints
+}
+
+#[test]
+fn an_undefined_symbol_is_told_who_nearly_defines_it() {
+    let calls = |name: &str| format!("{}{}", programs::extern_function(name), programs::kernel("k", &programs::call(name)));
+    let defines = |linkage: &str, name: &str| programs::function(linkage, name, "");
+    assert_eq!(
+        hints(&[&calls("_Z1fi"), &defines(".visible", "_Z1ff")]),
+        ["b defines `f(float)`: give both the same signature"]
+    );
+    assert_eq!(
+        hints(&[&calls("_Z1fi"), &defines(".visible", "f")]),
+        ["b defines `f`: declare both `extern \"C\"`, or neither"]
+    );
+    let user = format!("{}{}", defines("", "f"), programs::kernel("k2", &programs::call("f")));
+    assert_eq!(
+        hints(&[&calls("f"), &user]),
+        ["b has a static `f`: drop `static` to let other inputs use it"]
+    );
+    assert_eq!(
+        hints(&[&calls("reduce_sum"), &defines(".visible", "reduce_smu")]),
+        ["`reduce_smu`, which b defines, has a similar name"]
+    );
+    assert_eq!(
+        hints(&[&calls("cudaCGSynchronizeGrid")]),
+        ["link libcudadevrt as well: add `-l cudadevrt`"]
+    );
+    assert!(hints(&[&calls("f"), &defines(".visible", "g")]).is_empty());
+}
+
+#[test]
+fn an_undefined_symbol_shows_the_way_from_a_kernel() {
+    let units = [
+        format!("{}{}", programs::extern_function("g"), programs::kernel("k", &programs::call("g"))),
+        format!("{}{}", programs::extern_function("f"), programs::function(".visible", "g", &programs::call("f"))),
+    ];
+    let images = units.map(|unit| programs::unit(&unit).into_bytes());
+    let outcome = check(&images, &RULES);
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.message, "no input defines `f`");
+    assert_eq!(finding.inputs, ["b"]);
+    assert_eq!(finding.details, ["needed by a kernel: `k` → `g` → `f`"]);
+    assert_eq!(outcome.missing, ["f"]);
+    let relocatable = check(&images, &Rules { relocatable: true, ..RULES });
+    assert_eq!(verdict(&relocatable), "ok");
+    assert_eq!(relocatable.findings[0].details, ["the final link must define it"]);
+}
+
+#[test]
+fn a_name_that_a_newer_linker_provides() {
+    let unit = format!("{}{}", programs::extern_function("cudaGraphLaunch"), programs::kernel("k", &programs::call("cudaGraphLaunch")));
+    let images = [programs::unit(&unit).into_bytes()];
+    assert_eq!(verdict(&check(&images, &RULES)), "ok");
+    let old = Rules { linker: Release { major: 11, minor: 8 }, ..RULES };
+    let finding = check(&images, &old).findings.remove(0);
+    assert_eq!(finding.hints, ["linkers of CUDA 12.0 and later provide it; this one is 11.8"]);
+}
+
+#[test]
+fn kept_kernels_are_named_exactly() {
+    let images = [programs::unit(&format!("{}{}", programs::kernel("axpy", ""), programs::kernel("axpy2", ""))).into_bytes()];
+    let keep = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let outcome = check(&images, &Rules { keep_kernels: &names, ..RULES });
+        let kernels = outcome.kernels.clone().unwrap().into_iter().map(|kernel| kernel.name).collect::<Vec<_>>();
+        (verdict(&outcome), kernels)
+    };
+    assert_eq!(keep(&["axpy2"]), ("ok".to_owned(), vec!["axpy2".to_owned()]));
+    // Linkers keep what has the name as a part.
+    assert_eq!(keep(&["axpy"]).1, ["axpy", "axpy2"]);
+    assert_eq!(keep(&["axp"]).0, "unknown-kernel");
+}
+
+#[test]
+fn definitions_outside_of_the_link_are_found() {
+    use cudalink::code::{Arch, ObjectCode};
+    use cudalink::link::check::{Outside, search};
+    let Some(nvcc) = common::cuda_tool("nvcc") else {
+        return common::skip("nvcc is not here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("b.cu");
+    std::fs::write(
+        &source,
+        "__host__ __device__ int both(int x) { return x + 1; }\nint host(int x) { return x; }\n\
+         __device__ __noinline__ int device(int x) { return x * clock(); }\n\
+         __global__ void k(int *p) { *p = device(*p) + both(*p); }\n",
+    )
+    .unwrap();
+    let compile = |name: &str, options: &[&str]| {
+        let out = folder.path().join(name);
+        let done = Command::new(&nvcc).args(options).arg(&source).arg("-o").arg(&out).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        out
+    };
+    let rdc = compile("rdc.o", &["-rdc=true", "-c", "-gencode", "arch=compute_80,code=sm_80"]);
+    let whole = compile("whole.o", &["-c", "-arch=sm_90"]);
+    let archive = compile("libhelp.a", &["-lib", "-rdc=true", "-arch=sm_90"]);
+    let find = |inputs: &[&PathBuf], folders: &[PathBuf], name: &str| {
+        let inputs: Vec<ObjectCode> = inputs.iter().map(|path| ObjectCode::open(path).unwrap()).collect();
+        let outside = Outside { inputs: &inputs, folders, target: Arch::new(90) };
+        let found = search(&[name], &outside).into_iter().map(|found| (found.place, found.why));
+        found.collect::<Vec<_>>()
+    };
+    use cudalink::link::check::Why;
+    let rdc_name = rdc.display().to_string();
+    assert_eq!(find(&[&rdc], &[], "_Z6devicei"), [(rdc_name.clone(), Why::OtherArch("sm_80".to_owned()))]);
+    assert_eq!(find(&[&rdc], &[], "_Z4hosti"), [(rdc_name, Why::HostOnly)]);
+    assert_eq!(find(&[&whole], &[], "_Z6devicei"), [(whole.display().to_string(), Why::NotRelocatable)]);
+    let folders = [folder.path().to_owned()];
+    let found = find(&[], &folders, "_Z4bothi");
+    assert_eq!(found[0].1, Why::NotGiven("-l help".to_owned()));
+    assert!(found[0].0.starts_with(&archive.display().to_string()), "{found:?}");
+    assert!(find(&[&archive], &folders, "_Z4none").is_empty());
+}
+
 /// Links of real files: each folder in `CUDALINK_CHECK_FOLDERS` (a list separated by `:`) holds the images of
 /// one link that works.
 #[test]

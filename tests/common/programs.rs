@@ -17,7 +17,7 @@ impl Program {
     fn new(name: &str, expected: &str, units: &[&str]) -> Self {
         Self {
             name: name.to_owned(),
-            units: units.iter().map(|unit| format!("{HEADER}{unit}\n")).collect(),
+            units: units.iter().map(|text| unit(text)).collect(),
             expected: expected.to_owned(),
             nvlink_links: expected == "ok" || expected == "no-kernels",
         }
@@ -33,6 +33,11 @@ impl Program {
     pub fn needs_registers(&self) -> bool {
         self.expected == "register-conflict"
     }
+}
+
+/// A PTX text of its own.
+pub fn unit(text: &str) -> String {
+    format!("{HEADER}{text}\n")
 }
 
 const HEADER: &str = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -65,20 +70,20 @@ fn fixtures() -> Vec<Program> {
 }
 
 /// An instruction that calls a function of one 32-bit parameter.
-fn call(name: &str) -> String {
+pub fn call(name: &str) -> String {
     format!("{{ .param .b32 q; st.param.b32 [q], 1; call {name}, (q); }}")
 }
 
-fn kernel(name: &str, body: &str) -> String {
+pub fn kernel(name: &str, body: &str) -> String {
     format!(".visible .entry {name}() {{ .reg .b64 %d<9>; .reg .b32 %r<9>; {body} ret; }}\n")
 }
 
 /// `linkage` is `.visible`, `.weak` or nothing.
-fn function(linkage: &str, name: &str, body: &str) -> String {
+pub fn function(linkage: &str, name: &str, body: &str) -> String {
     format!("{linkage} .func {name}(.param .b32 a) {{ .reg .b64 %d<9>; .reg .b32 %r<9>; {body} ret; }}\n")
 }
 
-fn extern_function(name: &str) -> String {
+pub fn extern_function(name: &str) -> String {
     format!(".extern .func {name}(.param .b32 a);\n")
 }
 

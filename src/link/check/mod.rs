@@ -10,6 +10,7 @@ mod graph;
 mod lto;
 mod names;
 mod near;
+mod outside;
 mod prototype;
 mod resolve;
 mod resources;
@@ -22,6 +23,7 @@ pub use facts::{Facts, Kind, State, Symbol};
 pub use lto::{LtoTarget, header as lto_header};
 pub use names::{is_in_devrt, is_provided};
 pub use near::{Elsewhere, Why};
+pub use outside::{Outside, search};
 pub use table::Unit;
 
 use crate::code::ImageKind;
