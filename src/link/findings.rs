@@ -101,8 +101,12 @@ pub fn constant_memory() -> Diagnostic {
 /// For `kernels` kernels, of which `example` is one.
 pub fn stack_unknown(kernels: usize, example: &str) -> Diagnostic {
     let message = match kernels {
-        1 => format!("the stack size of kernel `{example}` cannot be computed, because it recurses"),
-        _ => format!("the stack size of {kernels} kernels cannot be computed, because they recurse"),
+        1 => {
+            format!("the stack size of kernel `{example}` cannot be computed, because it recurses")
+        }
+        _ => {
+            format!("the stack size of {kernels} kernels cannot be computed, because they recurse")
+        }
     };
     Diagnostic::note(Code::StackUnknown, message)
         .symbol(example)
@@ -123,7 +127,11 @@ pub fn no_kernels() -> Diagnostic {
 }
 
 pub fn unknown_kernel(name: &str) -> Diagnostic {
-    Diagnostic::error(Code::UnknownKernel, format!("no input has a kernel `{name}`")).symbol(name)
+    Diagnostic::error(
+        Code::UnknownKernel,
+        format!("no input has a kernel `{name}`"),
+    )
+    .symbol(name)
 }
 
 pub fn newer_than_library() -> Diagnostic {

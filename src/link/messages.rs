@@ -97,7 +97,10 @@ fn split_level(line: &str) -> (Level, &str) {
 /// Whether this is what stands before a level: nothing, a tool, or a tool with a place in its input.
 fn is_tool(start: &str) -> bool {
     let start = start.trim();
-    start.is_empty() || ["nvlink", "ptxas", "fatbinary", "nvcc", "elfLink"].iter().any(|tool| start.starts_with(tool))
+    start.is_empty()
+        || ["nvlink", "ptxas", "fatbinary", "nvcc", "elfLink"]
+            .iter()
+            .any(|tool| start.starts_with(tool))
 }
 
 /// A text with gaps (`{}`) and what it means. The last gap runs to the end of the line unless text follows.
@@ -153,34 +156,64 @@ fn find(text: &str, level: Level) -> Option<Diagnostic> {
         }
         // Alone it must not pass for success.
         Meaning::Trailer => (level == Level::Error).then(|| {
-            Diagnostic::error(Code::BackendFailed, "the linker library reported a failure").detail(text)
+            Diagnostic::error(Code::BackendFailed, "the linker library reported a failure")
+                .detail(text)
         }),
     }
 }
 
 /// Whether a line only says that something failed, while another line says what.
 pub fn is_trailer(text: &str) -> bool {
-    matches!(row(text), Some((Row { meaning: Meaning::Trailer, .. }, _)))
+    matches!(
+        row(text),
+        Some((
+            Row {
+                meaning: Meaning::Trailer,
+                ..
+            },
+            _
+        ))
+    )
 }
 
 const fn gaps(pattern: &'static str, finding: fn(&[&str]) -> Diagnostic) -> Row {
-    Row { pattern, meaning: Meaning::Gaps(finding) }
+    Row {
+        pattern,
+        meaning: Meaning::Gaps(finding),
+    }
 }
 
 const fn error(pattern: &'static str, code: Code, message: &'static str) -> Row {
-    Row { pattern, meaning: Meaning::Says(Severity::Error, code, message, None) }
+    Row {
+        pattern,
+        meaning: Meaning::Says(Severity::Error, code, message, None),
+    }
 }
 
-const fn hinted(pattern: &'static str, code: Code, message: &'static str, hint: &'static str) -> Row {
-    Row { pattern, meaning: Meaning::Says(Severity::Error, code, message, Some(hint)) }
+const fn hinted(
+    pattern: &'static str,
+    code: Code,
+    message: &'static str,
+    hint: &'static str,
+) -> Row {
+    Row {
+        pattern,
+        meaning: Meaning::Says(Severity::Error, code, message, Some(hint)),
+    }
 }
 
 const fn note(pattern: &'static str, code: Code, message: &'static str) -> Row {
-    Row { pattern, meaning: Meaning::Says(Severity::Note, code, message, None) }
+    Row {
+        pattern,
+        meaning: Meaning::Says(Severity::Note, code, message, None),
+    }
 }
 
 const fn trailer(pattern: &'static str) -> Row {
-    Row { pattern, meaning: Meaning::Trailer }
+    Row {
+        pattern,
+        meaning: Meaning::Trailer,
+    }
 }
 
 const REBUILD: &str = "rebuild the input with a newer toolkit";
@@ -356,19 +389,31 @@ mod tests {
     fn numbers_and_names_are_taken_over() {
         let line = "nvlink error   : entry function 'k' with max regcount of 32 calls function 'f' with regcount of 254";
         let finding = one(line).finding.unwrap();
-        assert_eq!(finding.message, findings::register_conflict("k", 32, "f", 254).message);
+        assert_eq!(
+            finding.message,
+            findings::register_conflict("k", 32, "f", 254).message
+        );
         let line = "nvlink error   : Entry function 'k' uses too much shared data (0xc004 bytes, 0xc000 max)";
         let finding = one(line).finding.unwrap();
         assert_eq!(finding.details, ["49156 bytes of 49152"]);
-        let line = "a.ltoir: link error: error: Linking globals named 'f': symbol multiply defined!";
+        let line =
+            "a.ltoir: link error: error: Linking globals named 'f': symbol multiply defined!";
         assert_eq!(one(line).finding.unwrap().symbol.as_deref(), Some("f"));
     }
 
     #[test]
     fn levels() {
         for (line, level, failure) in [
-            ("nvlink warning : SM Arch ('sm_90') not found in 'a.o'", Level::Warning, true),
-            ("nvlink warning : Stack size for entry function 'k' cannot be statically determined", Level::Warning, false),
+            (
+                "nvlink warning : SM Arch ('sm_90') not found in 'a.o'",
+                Level::Warning,
+                true,
+            ),
+            (
+                "nvlink warning : Stack size for entry function 'k' cannot be statically determined",
+                Level::Warning,
+                false,
+            ),
             ("info    : 0 bytes gmem", Level::Info, false),
             ("INFO: something", Level::Info, false),
             ("nvlink fatal   : merge_elf failed", Level::Error, true),
@@ -377,7 +422,11 @@ mod tests {
             ("my error: in a file name", Level::Info, false),
         ] {
             let message = one(line);
-            assert_eq!((message.level, message.is_failure()), (level, failure), "{line}");
+            assert_eq!(
+                (message.level, message.is_failure()),
+                (level, failure),
+                "{line}"
+            );
         }
         assert!(is_trailer("merge_elf failed"));
         assert!(!is_trailer("Undefined reference to 'f' in 'x'"));
@@ -387,7 +436,10 @@ mod tests {
     fn a_log_of_any_bytes_is_read() {
         let log = b"error   : Undefined reference to 'f\xff' in '\xfe\n\n\r\n'\ninfo    : x\0";
         let messages = read(log);
-        assert_eq!(messages[0].finding.as_ref().unwrap().symbol.as_deref(), Some("f\\xff"));
+        assert_eq!(
+            messages[0].finding.as_ref().unwrap().symbol.as_deref(),
+            Some("f\\xff")
+        );
         assert_eq!(messages.last().unwrap().text, "x");
     }
 

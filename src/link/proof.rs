@@ -40,9 +40,17 @@ fn broken(message: String) -> Diagnostic {
 }
 
 fn stage(cubin: &Cubin<'_>, promise: &Promise<'_>) -> Option<Diagnostic> {
-    let wanted = if promise.relocatable { Stage::Relocatable } else { Stage::Executable };
+    let wanted = if promise.relocatable {
+        Stage::Relocatable
+    } else {
+        Stage::Executable
+    };
     (cubin.stage() != wanted).then(|| {
-        broken(format!("the library made a cubin that is {}, expected {}", words(cubin.stage()), words(wanted)))
+        broken(format!(
+            "the library made a cubin that is {}, expected {}",
+            words(cubin.stage()),
+            words(wanted)
+        ))
     })
 }
 
@@ -57,7 +65,10 @@ fn words(stage: Stage) -> String {
 /// Static kernels of one name stay several, so names are counted.
 fn kernels(symbols: &[Symbol], promise: &Promise<'_>) -> Vec<Diagnostic> {
     let mut there: BTreeMap<&str, usize> = BTreeMap::new();
-    for symbol in symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Kernel && symbol.defined) {
+    for symbol in symbols
+        .iter()
+        .filter(|symbol| symbol.kind == SymbolKind::Kernel && symbol.defined)
+    {
         *there.entry(&symbol.name).or_default() += 1;
     }
     let mut found = Vec::new();
@@ -70,7 +81,10 @@ fn kernels(symbols: &[Symbol], promise: &Promise<'_>) -> Vec<Diagnostic> {
         if have < count {
             let message = match count {
                 1 => format!("the library lost the kernel `{name}`"),
-                _ => format!("the library lost {} of {count} kernels `{name}`", count - have),
+                _ => format!(
+                    "the library lost {} of {count} kernels `{name}`",
+                    count - have
+                ),
             };
             found.push(broken(message).symbol(name));
         }
@@ -110,7 +124,11 @@ fn duplicates(symbols: &[Symbol]) -> Vec<Diagnostic> {
 /// Textures, surfaces and samplers are bound by the runtime, and the driver provides some functions.
 fn undefined(symbols: &[Symbol], linker: Release) -> Vec<Diagnostic> {
     let needs_definition = |symbol: &&Symbol| {
-        let kinds = [SymbolKind::Kernel, SymbolKind::Function, SymbolKind::Variable];
+        let kinds = [
+            SymbolKind::Kernel,
+            SymbolKind::Function,
+            SymbolKind::Variable,
+        ];
         symbol.is_shared()
             && !symbol.defined
             && kinds.contains(&symbol.kind)

@@ -20,7 +20,9 @@ use crate::error::Malformed;
 /// Names of the functions and variables that a host file defines.
 pub fn defined_symbols(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
     let file = object::File::parse(bytes).map_err(|error| damaged(0, error))?;
-    let defined = file.symbols().filter(|symbol| symbol.is_definition() && symbol.is_global());
+    let defined = file
+        .symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.is_global());
     // Each symbol may name the same long string.
     let mut left = bytes.len().saturating_mul(4);
     let mut names = Vec::new();

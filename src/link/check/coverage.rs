@@ -18,7 +18,11 @@ pub struct ExpectedKernel {
 }
 
 /// `kernels` are those of the inputs; without those that are not to be kept.
-pub fn expected_kernels(table: &Table<'_>, kernels: &[Node], rules: &Rules<'_>) -> Vec<ExpectedKernel> {
+pub fn expected_kernels(
+    table: &Table<'_>,
+    kernels: &[Node],
+    rules: &Rules<'_>,
+) -> Vec<ExpectedKernel> {
     let mut counts: BTreeMap<(&str, bool), usize> = BTreeMap::new();
     for &kernel in kernels {
         let symbol = table.symbol(kernel);
@@ -44,7 +48,12 @@ impl Rules<'_> {
     }
 }
 
-pub fn findings(table: &Table<'_>, live: &Reach, kernels: &[Node], rules: &Rules<'_>) -> Vec<Diagnostic> {
+pub fn findings(
+    table: &Table<'_>,
+    live: &Reach,
+    kernels: &[Node],
+    rules: &Rules<'_>,
+) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = unused(table, live).into_iter().collect();
     found.extend(virtual_arch(table));
     if table.is_complete() {
@@ -73,15 +82,20 @@ fn unused(table: &Table<'_>, live: &Reach) -> Option<Diagnostic> {
     let mut unused = inputs.into_values().filter(|&(_, useful)| !useful);
     let (first, _) = unused.next()?;
     let finding = Diagnostic::warning(Code::UnusedInput, "contributes nothing to the result")
-        .input(table.units[first].name)
+        .input(table.units[first].input_name)
         .detail("it has no kernel and no variable, and nothing that is live calls its functions");
-    Some(unused.fold(finding, |finding, (unit, _)| finding.input(table.units[unit].name)))
+    Some(unused.fold(finding, |finding, (unit, _)| {
+        finding.input(table.units[unit].input_name)
+    }))
 }
 
 /// The result can be told to run on no virtual architecture above the lowest of its inputs.
 fn virtual_arch(table: &Table<'_>) -> Option<Diagnostic> {
     let archs = || {
-        table.units.iter().filter_map(|unit| Some((unit.facts.as_ref()?.virtual_arch?, unit.name)))
+        table
+            .units
+            .iter()
+            .filter_map(|unit| Some((unit.facts.as_ref()?.virtual_arch?, unit.name)))
     };
     let (lowest, unit) = archs().min_by_key(|&(arch, _)| arch)?;
     let highest = archs().map(|(arch, _)| arch).max()?;
@@ -95,8 +109,13 @@ fn virtual_arch(table: &Table<'_>) -> Option<Diagnostic> {
 }
 
 fn unknown_kernels(table: &Table<'_>, kernels: &[Node], rules: &Rules<'_>) -> Vec<Diagnostic> {
-    let known: std::collections::HashSet<&str> =
-        kernels.iter().map(|&node| &*table.symbol(node).name).collect();
-    let unknown = rules.keep_kernels.iter().filter(|name| !known.contains(name.as_str()));
+    let known: std::collections::HashSet<&str> = kernels
+        .iter()
+        .map(|&node| &*table.symbol(node).name)
+        .collect();
+    let unknown = rules
+        .keep_kernels
+        .iter()
+        .filter(|name| !known.contains(name.as_str()));
     unknown.map(|name| findings::unknown_kernel(name)).collect()
 }

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::code::{self, Arch, Binding, Functions, Kernel, Param, Resources, Space, SymbolKind, Symbols};
+use crate::code::{
+    self, Arch, Binding, Functions, Kernel, Param, Resources, Space, SymbolKind, Symbols,
+};
 use crate::error::Malformed;
 use crate::format::cubin::{Cubin, Place, Section, Stage};
 use crate::format::ptx::{Item, Ptx};
@@ -98,14 +100,18 @@ impl Symbol {
         matches!(self.kind, Kind::Variable(_))
     }
 
+    pub fn is_in_shared_memory(&self) -> bool {
+        self.kind == Kind::Variable(Some(Space::Shared))
+    }
+
     /// A variable in shared memory, of known size.
-    pub fn is_shared(&self) -> bool {
-        self.kind == Kind::Variable(Some(Space::Shared)) && self.size > 0
+    fn is_sized_shared(&self) -> bool {
+        self.is_in_shared_memory() && self.size > 0
     }
 
     /// `extern __shared__ x[]`: each launch gives it its memory.
     pub fn is_dynamic_shared(&self) -> bool {
-        self.kind == Kind::Variable(Some(Space::Shared)) && self.size == 0 && !self.is_defined()
+        self.is_in_shared_memory() && self.size == 0 && !self.is_defined()
     }
 
     fn take_resources(&mut self, resources: &Resources) {
@@ -188,8 +194,11 @@ impl Facts {
             if let Item::Function(function) = &symbol.item {
                 let named = function.references.iter();
                 let named = named.filter_map(|&index| places.get(ptx.symbols[index as usize].name));
-                let shared = named.filter(|&&place| facts.symbols[place as usize].is_shared());
-                facts.shared_uses.extend(shared.map(|&variable| (place, variable)));
+                let shared =
+                    named.filter(|&&place| facts.symbols[place as usize].is_sized_shared());
+                facts
+                    .shared_uses
+                    .extend(shared.map(|&variable| (place, variable)));
             }
         }
         Ok(facts)
@@ -238,7 +247,8 @@ impl Facts {
         let section = symbol.section.as_deref();
         if is_static && let Kind::Variable(space) = kind {
             // A kernel's parameters are listed as static constants too, in a bank of their own.
-            if space == Some(Space::Constant) && section.is_none_or(|name| name == ".nv.constant3") {
+            if space == Some(Space::Constant) && section.is_none_or(|name| name == ".nv.constant3")
+            {
                 self.static_constant = self.static_constant.saturating_add(symbol.size);
             }
             // What a function declares in its own body is counted with the function.
@@ -320,7 +330,7 @@ impl Facts {
     }
 
     fn read_shared_uses(&mut self, cubin: &Cubin<'_>, places: &Places) -> Result<(), Malformed> {
-        if !self.symbols.iter().any(Symbol::is_shared) {
+        if !self.symbols.iter().any(Symbol::is_sized_shared) {
             return Ok(());
         }
         for section in cubin.relocation_sections() {
@@ -329,7 +339,7 @@ impl Facts {
             };
             for relocation in cubin.relocations(section)? {
                 let variable = places.get(relocation.symbol);
-                let is_shared = |place: &u32| self.symbols[*place as usize].is_shared();
+                let is_shared = |place: &u32| self.symbols[*place as usize].is_sized_shared();
                 if let Some(variable) = variable.filter(is_shared) {
                     self.shared_uses.push((function, variable));
                 }
@@ -357,7 +367,8 @@ impl Places {
 fn function_of(cubin: &Cubin<'_>, relocations: &Section<'_>, places: &Places) -> Option<u32> {
     let code = cubin.sections().get(relocations.info as usize)?;
     // The low 24 bits of a code section's `info` are its function's symbol.
-    code.text_of().and_then(|_| places.get(code.info & 0x00ff_ffff))
+    code.text_of()
+        .and_then(|_| places.get(code.info & 0x00ff_ffff))
 }
 
 fn hash(bytes: &[u8]) -> u128 {
@@ -374,12 +385,20 @@ fn half(hash: &blake3::Hash) -> u128 {
 impl KernelFacts {
     /// `parameters of 8 and 4 bytes, at most 128x1x1 threads`.
     pub fn in_words(&self) -> String {
-        let sizes: Vec<String> = self.params.iter().map(|param| param.size.to_string()).collect();
+        let sizes: Vec<String> = self
+            .params
+            .iter()
+            .map(|param| param.size.to_string())
+            .collect();
         let mut words = match sizes.as_slice() {
             [] => "no parameters".to_owned(),
             sizes => format!("parameters of {} bytes", sizes.join(", ")),
         };
-        let names = ["at most {} threads", "exactly {} threads", "clusters of {} blocks"];
+        let names = [
+            "at most {} threads",
+            "exactly {} threads",
+            "clusters of {} blocks",
+        ];
         for (name, bound) in names.iter().zip(self.bounds) {
             if let Some([x, y, z]) = bound {
                 words.push_str(", ");
@@ -394,7 +413,11 @@ impl KernelFacts {
 fn called(symbols: &Symbols) -> Vec<bool> {
     let mut called = vec![false; symbols.list.len()];
     let callees = symbols.calls.direct.iter().map(|&(_, callee)| callee);
-    let taken = symbols.calls.address_taken.iter().map(|&(function, _)| function);
+    let taken = symbols
+        .calls
+        .address_taken
+        .iter()
+        .map(|&(function, _)| function);
     for number in callees.chain(taken) {
         if let Some(called) = called.get_mut(number as usize) {
             *called = true;

@@ -76,7 +76,9 @@ impl CallGraph {
             // A caller whose body lost against another one calls nothing.
             let caller = |place| {
                 let node = table.node(unit, place);
-                resolution.counts(table, node).then(|| resolution.target(table, node))
+                resolution
+                    .counts(table, node)
+                    .then(|| resolution.target(table, node))
             };
             let target = |place| resolution.target(table, table.node(unit, place));
             let mut signature = |text| {
@@ -272,13 +274,18 @@ pub fn missing(
         let is_function = symbols().any(|symbol| symbol.kind == super::facts::Kind::Function);
         let reached = references.iter().copied().find(|&node| live.contains(node));
         list.push(Missing {
-            live: !is_function || reached.is_some() || references.iter().any(|&node| taken[node as usize]),
+            live: !is_function
+                || reached.is_some()
+                || references.iter().any(|&node| taken[node as usize]),
             way: reached.map(|node| live.way(node)).unwrap_or_default(),
             references,
         });
     }
     debug_assert!(list.iter().all(|missing| {
-        missing.references.iter().all(|&node| table.symbol(node).state == State::Undefined)
+        missing
+            .references
+            .iter()
+            .all(|&node| table.symbol(node).state == State::Undefined)
     }));
     list
 }

@@ -20,14 +20,14 @@ use rayon::prelude::*;
 
 pub use coverage::ExpectedKernel;
 pub use facts::{Facts, Kind, State, Symbol};
-pub use lto::{LtoTarget, header as lto_header};
+pub use lto::{LtoLibrary, LtoTarget, header as lto_header, lacking, look_inside, needs_two_steps};
 pub use names::{is_in_devrt, is_provided};
 pub use near::{Elsewhere, Why};
 pub use outside::{Outside, search};
 pub use table::Unit;
 
 use crate::code::ImageKind;
-use crate::error::{Code, Diagnostic, Severity};
+use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::cubin::Release;
 use crate::link::findings;
 use graph::{CallGraph, Missing};
@@ -42,6 +42,7 @@ pub struct Chosen<'a> {
     pub name: &'a str,
     /// Which input of the command line it came from.
     pub input: usize,
+    pub input_name: &'a str,
     pub kind: ImageKind,
     pub bytes: &'a [u8],
 }
@@ -57,6 +58,28 @@ pub struct Rules<'a> {
     pub keep_kernels: &'a [String],
 }
 
+/// Severities that the user changed (`--allow`, `--deny`).
+#[derive(Debug, Clone, Default)]
+pub struct Levels {
+    pub allow: Vec<Code>,
+    pub deny: Vec<Code>,
+}
+
+impl Levels {
+    /// An allowed error becomes a warning and an allowed warning a note; whatever is denied becomes an error.
+    pub fn apply(&self, mut finding: Diagnostic) -> Diagnostic {
+        if self.deny.contains(&finding.code) {
+            finding.severity = Severity::Error;
+        } else if self.allow.contains(&finding.code) {
+            finding.severity = match finding.severity {
+                Severity::Error => Severity::Warning,
+                _ => Severity::Note,
+            };
+        }
+        finding
+    }
+}
+
 /// What the check found.
 #[derive(Debug, Default)]
 pub struct Outcome {
@@ -68,35 +91,45 @@ pub struct Outcome {
     pub kernels: Option<Vec<ExpectedKernel>>,
 }
 
-/// Reads the facts of all images, in parallel; the units are in the order of the images. Damaged images are
-/// findings.
-pub fn read<'a>(images: &[Chosen<'a>]) -> Result<Vec<Unit<'a>>, Vec<Diagnostic>> {
-    let read: Vec<Result<Unit<'a>, Diagnostic>> = images.par_iter().map(read_one).collect();
+/// Reads the facts of all images, in parallel; the units are in the order of the images. The error names every image
+/// that is damaged or linked already.
+pub fn read<'a>(images: &[Chosen<'a>]) -> Result<Vec<Unit<'a>>> {
+    let read: Vec<Result<Unit<'a>>> = images.par_iter().map(read_one).collect();
     let mut units = Vec::with_capacity(read.len());
-    let mut damaged = Vec::new();
+    let mut errors: Vec<Error> = Vec::new();
     for result in read {
         match result {
             Ok(unit) => units.push(unit),
-            Err(finding) => damaged.push(finding),
+            Err(error) => errors.push(error),
         }
     }
-    if damaged.is_empty() { Ok(units) } else { Err(damaged) }
+    let category = errors.iter().map(|error| error.category).max();
+    let findings = errors
+        .into_iter()
+        .flat_map(|error| error.diagnostics)
+        .collect();
+    match category.and_then(|category| Error::from_diagnostics(category, findings)) {
+        Some(error) => Err(error),
+        None => Ok(units),
+    }
 }
 
-fn read_one<'a>(image: &Chosen<'a>) -> Result<Unit<'a>, Diagnostic> {
+fn read_one<'a>(image: &Chosen<'a>) -> Result<Unit<'a>> {
     let facts = match image.kind {
-        ImageKind::Cubin => match Facts::from_cubin(image.bytes) {
-            Ok(Some(facts)) => Ok(Some(facts)),
-            Ok(None) => return Err(findings::not_relocatable().input(image.name)),
-            Err(error) => Err(error),
-        },
+        ImageKind::Cubin => Facts::from_cubin(image.bytes),
         ImageKind::Ptx => Facts::from_ptx(image.bytes).map(Some),
         _ => Ok(None),
     };
+    let facts = facts.map_err(|error| error.in_input(image.name))?;
+    if facts.is_none() && image.kind == ImageKind::Cubin {
+        let finding = findings::not_relocatable().input(image.name);
+        return Err(Error::new(Category::Failed, finding));
+    }
     Ok(Unit {
         name: image.name,
         input: image.input,
-        facts: facts.map_err(|error| error.diagnostic(image.name))?,
+        input_name: image.input_name,
+        facts,
     })
 }
 
@@ -116,7 +149,10 @@ pub fn check(
         is_provided(name, rules.linker)
     });
     if table.is_complete() {
-        let lacking = Lacking { table: &table, missing: &missing };
+        let lacking = Lacking {
+            table: &table,
+            missing: &missing,
+        };
         findings.extend(if rules.relocatable {
             lacking.stays_undefined()
         } else {
@@ -187,7 +223,11 @@ impl<'t> Lacking<'t, '_> {
             Some(&root) if way.len() > 1 => {
                 let path = resources::path(self.table, &way);
                 let is_kernel = self.table.symbol(root).is_kernel();
-                let root = if is_kernel { "kernel" } else { "function whose address is taken" };
+                let root = if is_kernel {
+                    "kernel"
+                } else {
+                    "function whose address is taken"
+                };
                 finding.detail(format!("needed by a {root}: {path}"))
             }
             Some(_) => finding.detail("its address is taken"),
@@ -197,7 +237,9 @@ impl<'t> Lacking<'t, '_> {
 
     fn stays_undefined(&self) -> Vec<Diagnostic> {
         let all: Vec<&Missing> = self.missing.iter().collect();
-        self.listing(&all, "the final link must define").into_iter().collect()
+        self.listing(&all, "the final link must define")
+            .into_iter()
+            .collect()
     }
 
     /// One note about several undefined names.
@@ -205,7 +247,8 @@ impl<'t> Lacking<'t, '_> {
         const SHOWN: usize = 10;
         let (&first, others) = missing.split_first()?;
         if others.is_empty() {
-            let mut finding = findings::undefined_symbol(self.name(first)).detail(format!("{why} it"));
+            let mut finding =
+                findings::undefined_symbol(self.name(first)).detail(format!("{why} it"));
             finding.severity = Severity::Note;
             return Some(with_inputs(self.table, finding, &first.references));
         }

@@ -87,9 +87,9 @@ const SINCE: &[((u16, u16), &[&str])] = &[
 pub fn is_provided(name: &str, linker: Release) -> bool {
     name.starts_with("__cuda_syscall")
         || ALWAYS.contains(&name)
-        || SINCE
-            .iter()
-            .any(|&((major, minor), names)| linker >= Release { major, minor } && names.contains(&name))
+        || SINCE.iter().any(|&((major, minor), names)| {
+            linker >= Release { major, minor } && names.contains(&name)
+        })
 }
 
 /// The release from which on linkers provide `name`, if there is one.

@@ -52,7 +52,10 @@ impl<'t, 'c> Near<'t, 'c> {
         for node in table.nodes() {
             let symbol = table.symbol(node);
             if symbol.is_defined() && resolution.target(table, node) == node {
-                near.by_base.entry(base(&symbol.name)).or_default().push(node);
+                near.by_base
+                    .entry(base(&symbol.name))
+                    .or_default()
+                    .push(node);
             }
         }
         for found in elsewhere {
@@ -89,11 +92,16 @@ impl<'t, 'c> Near<'t, 'c> {
         let symbol = self.table.symbol(node);
         let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
         if symbol.is_static && symbol.name == name {
-            return format!("{unit} has a static `{readable}`: drop `static` to let other inputs use it");
+            return format!(
+                "{unit} has a static `{readable}`: drop `static` to let other inputs use it"
+            );
         }
         let is_mangled = |name: &str| demangled(name).is_some();
         if is_mangled(&symbol.name) != is_mangled(name) {
-            return format!("{unit} defines `{}`: declare both `extern \"C\"`, or neither", symbol.name);
+            return format!(
+                "{unit} defines `{}`: declare both `extern \"C\"`, or neither",
+                symbol.name
+            );
         }
         format!("{unit} defines `{readable}`: give both the same signature")
     }

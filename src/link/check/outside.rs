@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::near::{Elsewhere, Why};
-use crate::code::{Arch, ExpandOptions, Image, ImageKind, Loadable, ObjectCode, SymbolKind, Symbols};
+use crate::code::{
+    Arch, ExpandOptions, Image, ImageKind, Loadable, ObjectCode, SymbolKind, Symbols,
+};
 use crate::format::compress::Limits;
 use crate::format::cubin::{Cubin, Stage};
 use crate::format::ptx::Ptx;
@@ -35,7 +37,11 @@ pub fn search(names: &[&str], outside: &Outside<'_>) -> Vec<Elsewhere> {
     for input in outside.inputs {
         search.input(input);
     }
-    let given: HashSet<&Path> = outside.inputs.iter().filter_map(|input| input.path.as_deref()).collect();
+    let given: HashSet<&Path> = outside
+        .inputs
+        .iter()
+        .filter_map(|input| input.path.as_deref())
+        .collect();
     for archive in archives(outside.folders) {
         if !given.contains(archive.as_path()) {
             search.archive(&archive);
@@ -79,10 +85,18 @@ impl Search<'_> {
                 self.add(names, &input.name, &Why::HostOnly);
             }
             Kind::Archive => {
-                for member in archive::members(&input.blob).into_iter().flatten().flatten() {
+                for member in archive::members(&input.blob)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                {
                     if let archive::Content::Here { bytes, .. } = member.content {
                         let names = self.host_symbols(bytes);
-                        self.add(names, &format!("{}({})", input.name, member.name()), &Why::HostOnly);
+                        self.add(
+                            names,
+                            &format!("{}({})", input.name, member.name()),
+                            &Why::HostOnly,
+                        );
                     }
                 }
             }
@@ -97,7 +111,9 @@ impl Search<'_> {
     }
 
     fn archive(&mut self, path: &Path) {
-        let Ok(code) = ObjectCode::open(path) else { return };
+        let Ok(code) = ObjectCode::open(path) else {
+            return;
+        };
         let why = Why::NotGiven(option(path));
         for image in code.expand(&ExpandOptions::default()).images {
             let fits = |arch: Arch| match image.kind {
@@ -114,7 +130,11 @@ impl Search<'_> {
 
     fn add(&mut self, symbols: Vec<String>, place: &str, why: &Why) {
         for symbol in symbols {
-            let found = Elsewhere { symbol, place: place.to_owned(), why: why.clone() };
+            let found = Elsewhere {
+                symbol,
+                place: place.to_owned(),
+                why: why.clone(),
+            };
             if !self.found.contains(&found) {
                 self.found.push(found);
             }
@@ -124,7 +144,10 @@ impl Search<'_> {
     /// Which of the names an image defines; `None` for none, and when too much was looked at.
     fn definitions(&mut self, image: &Image) -> Option<Definitions> {
         self.bytes_left = self.bytes_left.checked_sub(image.size)?;
-        let limits = Limits { size: MOST_BYTES, ..Limits::default() };
+        let limits = Limits {
+            size: MOST_BYTES,
+            ..Limits::default()
+        };
         let is_readable = matches!(image.kind, ImageKind::Cubin | ImageKind::Ptx);
         let bytes = is_readable.then(|| image.unpack(limits).ok()).flatten()?;
         // What a host object registers with the driver was compiled as a whole program.
@@ -137,7 +160,11 @@ impl Search<'_> {
             }
             _ => Symbols::from_ptx(&Ptx::parse(&bytes).ok()?),
         };
-        let kinds = [SymbolKind::Kernel, SymbolKind::Function, SymbolKind::Variable];
+        let kinds = [
+            SymbolKind::Kernel,
+            SymbolKind::Function,
+            SymbolKind::Variable,
+        ];
         let defined = symbols.list.iter().filter(|symbol| {
             // In a whole program functions are static, whatever the source says.
             symbol.defined && kinds.contains(&symbol.kind) && (linked || symbol.is_shared())
@@ -171,7 +198,10 @@ fn archives(folders: &[PathBuf]) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut paths: Vec<PathBuf> = entries
             .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "a" || extension == "lib"))
+            .filter(|path| {
+                path.extension()
+                    .is_some_and(|extension| extension == "a" || extension == "lib")
+            })
             .collect();
         paths.sort();
         all.extend(paths);
@@ -183,7 +213,10 @@ fn archives(folders: &[PathBuf]) -> Vec<PathBuf> {
 /// How to give a library: `-l x` for `libx.a`.
 fn option(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    match name.strip_prefix("lib").and_then(|name| name.strip_suffix(".a")) {
+    match name
+        .strip_prefix("lib")
+        .and_then(|name| name.strip_suffix(".a"))
+    {
         Some(name) => format!("-l {name}"),
         None => path.display().to_string(),
     }

@@ -24,7 +24,10 @@ pub fn in_words(prototype: &str) -> String {
 /// The first letter with its count, and the rest.
 fn split_first(text: &str) -> Option<(&str, &str)> {
     let letter = text.chars().next()?.len_utf8();
-    let digits = text[letter..].bytes().take_while(u8::is_ascii_digit).count();
+    let digits = text[letter..]
+        .bytes()
+        .take_while(u8::is_ascii_digit)
+        .count();
     Some(text.split_at(letter + digits))
 }
 
@@ -58,9 +61,18 @@ mod tests {
         for (prototype, words) in [
             ("#v", "returns nothing, takes nothing"),
             ("#ii", "returns 32 bits, takes 32 bits"),
-            ("#vlib8", "returns nothing, takes 64 bits, 32 bits and 8-byte struct"),
-            ("#b24fd", "returns 24-byte struct, takes 32-bit float and 64-bit float"),
-            ("#vi4b0", "returns nothing, takes 4 times 32 bits and an array without size"),
+            (
+                "#vlib8",
+                "returns nothing, takes 64 bits, 32 bits and 8-byte struct",
+            ),
+            (
+                "#b24fd",
+                "returns 24-byte struct, takes 32-bit float and 64-bit float",
+            ),
+            (
+                "#vi4b0",
+                "returns nothing, takes 4 times 32 bits and an array without size",
+            ),
             ("#vq", "returns nothing, takes `q`"),
             ("#", "has the signature `#`"),
             ("é", "has the signature `é`"),

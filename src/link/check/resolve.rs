@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::{Kind, KernelFacts, State, Symbol};
+use super::facts::{KernelFacts, Kind, State, Symbol};
 use super::prototype;
 use super::table::{NameId, Node, Table};
 use crate::code::Space;
@@ -74,7 +74,8 @@ fn winner(table: &Table<'_>, id: NameId) -> Option<Node> {
             .bearers(id)
             .filter(move |&node| table.symbol(node).state == state)
     };
-    let largest = || of(State::Common).max_by_key(|&node| (table.symbol(node).size, std::cmp::Reverse(node)));
+    let largest =
+        || of(State::Common).max_by_key(|&node| (table.symbol(node).size, std::cmp::Reverse(node)));
     of(State::Strong)
         .next()
         .or_else(largest)
@@ -89,7 +90,12 @@ pub fn conflicts(table: &Table<'_>) -> Vec<Diagnostic> {
         nodes.clear();
         nodes.extend(table.bearers(id));
         if nodes.len() > 1 {
-            Name { table, nodes: &nodes, name: table.name(id) }.judge(&mut found);
+            Name {
+                table,
+                nodes: &nodes,
+                name: table.name(id),
+            }
+            .judge(&mut found);
         }
     }
     found
@@ -104,11 +110,14 @@ struct Name<'t, 'c> {
 
 impl<'c> Name<'_, 'c> {
     fn symbols(&self) -> impl Iterator<Item = (Node, &'c Symbol)> {
-        self.nodes.iter().map(|&node| (node, self.table.symbol(node)))
+        self.nodes
+            .iter()
+            .map(|&node| (node, self.table.symbol(node)))
     }
 
     fn with_state(&self, state: State) -> impl Iterator<Item = (Node, &'c Symbol)> {
-        self.symbols().filter(move |(_, symbol)| symbol.state == state)
+        self.symbols()
+            .filter(move |(_, symbol)| symbol.state == state)
     }
 
     fn judge(&self, found: &mut Vec<Diagnostic>) {
@@ -199,7 +208,10 @@ impl<'c> Name<'_, 'c> {
     }
 
     fn duplicates(&self) -> Option<Diagnostic> {
-        let strong: Vec<Node> = self.with_state(State::Strong).map(|(node, _)| node).collect();
+        let strong: Vec<Node> = self
+            .with_state(State::Strong)
+            .map(|(node, _)| node)
+            .collect();
         if strong.len() < 2 {
             return None;
         }
@@ -239,16 +251,27 @@ impl<'c> Name<'_, 'c> {
 
     /// Sizes must be equal where they are said; common definitions may grow.
     fn sizes(&self) -> Option<Diagnostic> {
-        let commons = self.with_state(State::Common).map(|(_, symbol)| symbol.size);
+        let commons = self
+            .with_state(State::Common)
+            .map(|(_, symbol)| symbol.size);
         let common = commons.max();
-        let of = |state| self.with_state(state).map(|(_, symbol)| symbol.size).filter(|&size| size > 0);
-        let strong = self.with_state(State::Strong).next().map(|(_, symbol)| symbol);
+        let of = |state| {
+            self.with_state(state)
+                .map(|(_, symbol)| symbol.size)
+                .filter(|&size| size > 0)
+        };
+        let strong = self
+            .with_state(State::Strong)
+            .next()
+            .map(|(_, symbol)| symbol);
         let tolerated = match (common, strong) {
             // Commons alone: the largest wins.
             (Some(_), None) if of(State::Weak).chain(of(State::Undefined)).next().is_none() => true,
             // A smaller common gives way to a definition with a value.
             (Some(common), Some(strong)) if strong.initialised && common <= strong.size => {
-                of(State::Weak).chain(of(State::Undefined)).all(|size| size == strong.size)
+                of(State::Weak)
+                    .chain(of(State::Undefined))
+                    .all(|size| size == strong.size)
             }
             _ => false,
         };

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::facts::Kind;
 use super::graph::{CallGraph, Reach};
 use super::resolve::{Resolution, with_inputs};
-use super::facts::Kind;
 use super::table::{Node, Table};
 use crate::code::Space;
 use crate::error::Diagnostic;
@@ -14,7 +14,13 @@ use crate::link::findings::{self, CONSTANT_LIMIT, SHARED_LIMIT};
 /// Kernels whose limit is below what a function they reach needs. Every kernel is judged against the
 /// hungriest function that it reaches.
 pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node]) -> Vec<Diagnostic> {
-    let limit = |node: Node| table.symbol(node).kernel.as_ref().and_then(|kernel| kernel.max_registers);
+    let limit = |node: Node| {
+        table
+            .symbol(node)
+            .kernel
+            .as_ref()
+            .and_then(|kernel| kernel.max_registers)
+    };
     let needs = |node: Node| table.symbol(node).registers.unwrap_or(0);
     let lowest = kernels.iter().filter_map(|&kernel| limit(kernel)).min();
     let Some(lowest) = lowest else {
@@ -75,7 +81,11 @@ pub fn stack(table: &Table<'_>, graph: &CallGraph, kernels: &[Node]) -> Option<D
     let mut seen = HashSet::from([first]);
     let mut at = first;
     // Every recursive node calls another one, so this walk ends at one that it has seen.
-    while let Some(&next) = graph.calls(at).iter().find(|&&next| recursive[next as usize]) {
+    while let Some(&next) = graph
+        .calls(at)
+        .iter()
+        .find(|&&next| recursive[next as usize])
+    {
         if graph.is_symbol(next) {
             way.push(next);
         }
@@ -90,7 +100,10 @@ pub fn stack(table: &Table<'_>, graph: &CallGraph, kernels: &[Node]) -> Option<D
 
 /// Bytes of every `__constant__` variable that stays in the result: none is ever dropped.
 pub fn constant(table: &Table<'_>, resolution: &Resolution) -> Option<Diagnostic> {
-    let statics = table.units.iter().filter_map(|unit| Some(unit.facts.as_ref()?.static_constant));
+    let statics = table
+        .units
+        .iter()
+        .filter_map(|unit| Some(unit.facts.as_ref()?.static_constant));
     let shared_names = table.names().filter_map(|id| {
         let symbol = table.symbol(resolution.winner(id)?);
         (symbol.kind == Kind::Variable(Some(Space::Constant))).then_some(symbol.size)
@@ -99,7 +112,8 @@ pub fn constant(table: &Table<'_>, resolution: &Resolution) -> Option<Diagnostic
     if total <= CONSTANT_LIMIT {
         return None;
     }
-    let mut finding = findings::constant_memory().detail(format!("together they have {total} bytes"));
+    let mut finding =
+        findings::constant_memory().detail(format!("together they have {total} bytes"));
     for (bytes, unit) in largest_constants(table, resolution) {
         finding = finding
             .input(table.units[unit].name)
@@ -115,7 +129,12 @@ fn largest_constants(table: &Table<'_>, resolution: &Resolution) -> Vec<(u64, us
         .units
         .iter()
         .enumerate()
-        .map(|(index, unit)| (unit.facts.as_ref().map_or(0, |facts| facts.static_constant), index))
+        .map(|(index, unit)| {
+            (
+                unit.facts.as_ref().map_or(0, |facts| facts.static_constant),
+                index,
+            )
+        })
         .collect();
     for id in table.names() {
         if let Some(winner) = resolution.winner(id)
@@ -148,7 +167,10 @@ pub fn shared(
     let reaches_users = graph.callers_of().reach(users);
     let mut walk = Walk::new(graph);
     let mut found = Vec::new();
-    for &kernel in kernels.iter().filter(|&&kernel| reaches_users.contains(kernel)) {
+    for &kernel in kernels
+        .iter()
+        .filter(|&&kernel| reaches_users.contains(kernel))
+    {
         let Some(functions) = walk.from(kernel, &reaches_users) else {
             break;
         };
@@ -186,7 +208,9 @@ impl<'t, 'c> SharedMemory<'t, 'c> {
         let mut variables: Vec<Node> = self.uses.iter().map(|&(_, variable)| variable).collect();
         variables.sort_unstable();
         variables.dedup();
-        let variables = variables.into_iter().map(|node| self.table.symbol(node).size);
+        let variables = variables
+            .into_iter()
+            .map(|node| self.table.symbol(node).size);
         let own = self.table.nodes().map(|node| self.own(node));
         own.chain(variables).fold(0, u64::saturating_add)
     }
@@ -208,7 +232,9 @@ impl<'t, 'c> SharedMemory<'t, 'c> {
 
     fn judge(&self, kernel: Node, functions: &[Node]) -> Option<Diagnostic> {
         const SHOWN: usize = 10;
-        let variables = functions.iter().flat_map(|&function| self.named_by(function));
+        let variables = functions
+            .iter()
+            .flat_map(|&function| self.named_by(function));
         let mut parts: Vec<Node> = variables.map(|&(_, variable)| variable).collect();
         parts.extend(functions.iter().filter(|&&function| self.own(function) > 0));
         parts.sort_unstable();
@@ -217,7 +243,10 @@ impl<'t, 'c> SharedMemory<'t, 'c> {
             symbol if symbol.is_variable() => symbol.size,
             symbol => symbol.own_shared,
         };
-        let total = parts.iter().map(|&node| bytes(node)).fold(0, u64::saturating_add);
+        let total = parts
+            .iter()
+            .map(|&node| bytes(node))
+            .fold(0, u64::saturating_add);
         if total <= SHARED_LIMIT {
             return None;
         }

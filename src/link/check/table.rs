@@ -19,6 +19,7 @@ pub struct Unit<'a> {
     pub name: &'a str,
     /// Which input of the command line it came from.
     pub input: usize,
+    pub input_name: &'a str,
     /// `None` for LTO-IR that nobody has looked into.
     pub facts: Option<Facts>,
 }
@@ -37,7 +38,6 @@ pub struct Table<'c> {
     next: Vec<Node>,
     /// The first and the last node of each name.
     ends: Vec<(Node, Node)>,
-    ids: HashMap<&'c str, NameId>,
 }
 
 impl<'c> Table<'c> {
@@ -49,19 +49,19 @@ impl<'c> Table<'c> {
             names: Vec::new(),
             next: Vec::new(),
             ends: Vec::new(),
-            ids: HashMap::new(),
         };
+        let mut ids = HashMap::new();
         for (index, unit) in (0..).zip(units) {
             table.starts.push(table.names.len() as u32);
             for symbol in unit.facts.iter().flat_map(|facts| &facts.symbols) {
                 table.unit_of.push(index);
-                table.add(symbol);
+                table.add(symbol, &mut ids);
             }
         }
         table
     }
 
-    fn add(&mut self, symbol: &'c Symbol) {
+    fn add(&mut self, symbol: &'c Symbol, ids: &mut HashMap<&'c str, NameId>) {
         // A symbol takes far more than a byte of memory, so 32 bits number all of them.
         let node = self.names.len() as u32;
         self.next.push(NONE);
@@ -70,7 +70,7 @@ impl<'c> Table<'c> {
             return;
         }
         let new = self.ends.len() as u32;
-        let id = *self.ids.entry(&symbol.name).or_insert(new);
+        let id = *ids.entry(&*symbol.name).or_insert(new);
         self.names.push(id);
         if id == new {
             self.ends.push((node, node));
@@ -112,7 +112,10 @@ impl<'c> Table<'c> {
     pub fn symbol(&self, node: Node) -> &'c Symbol {
         let unit = self.unit_index(node);
         // Nodes are only made for units with facts.
-        let symbols = self.units[unit].facts.as_ref().map_or(&[][..], |facts| &facts.symbols);
+        let symbols = self.units[unit]
+            .facts
+            .as_ref()
+            .map_or(&[][..], |facts| &facts.symbols);
         &symbols[(node - self.starts[unit]) as usize]
     }
 
@@ -124,10 +127,6 @@ impl<'c> Table<'c> {
     pub fn name(&self, id: NameId) -> &'c str {
         let (first, _) = self.ends[id as usize];
         &self.symbol(first).name
-    }
-
-    pub fn find(&self, name: &str) -> Option<NameId> {
-        self.ids.get(name).copied()
     }
 
     /// The nodes of a name in link order.

@@ -83,7 +83,14 @@ fn explain_code(code: Code) -> Explanation {
 }
 
 fn all_results() -> impl Iterator<Item = &'static ResultCode> {
-    [results::NVJITLINK, driver::DRIVER, results::NVRTC, results::NVVM].into_iter().flatten()
+    [
+        results::NVJITLINK,
+        driver::DRIVER,
+        results::NVRTC,
+        results::NVVM,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// A result code by its name, by the runtime's name for it, or by its number alone, which may mean something
@@ -91,7 +98,9 @@ fn all_results() -> impl Iterator<Item = &'static ResultCode> {
 fn explain_result(text: &str) -> Vec<Explanation> {
     let runtime = driver::RUNTIME_NAMES.iter().find(|(name, _)| *name == text);
     if let Some(&(_, number)) = runtime {
-        let code = driver::DRIVER.iter().find(|code| code.numbers[0].0 == number);
+        let code = driver::DRIVER
+            .iter()
+            .find(|code| code.numbers[0].0 == number);
         return code.map(result).into_iter().collect();
     }
     let number: Option<i32> = text.parse().ok();
@@ -130,7 +139,9 @@ fn result(code: &ResultCode) -> Explanation {
         name: code.name.to_owned(),
         meaning: code.meaning.to_owned(),
         demangled: None,
-        facts: numbers.map(|(number, releases)| format!("{number} in {library} of {releases}")).collect(),
+        facts: numbers
+            .map(|(number, releases)| format!("{number} in {library} of {releases}"))
+            .collect(),
         causes: owned(code.causes),
         remedies: owned(code.remedies),
     }
@@ -148,7 +159,9 @@ fn explain_message(line: &str) -> Option<Explanation> {
         let about = explain_symbol(symbol);
         explanation.demangled = about.as_ref().and_then(|about| about.demangled.clone());
         if let Some(about) = about.filter(|about| !about.remedies.is_empty()) {
-            explanation.facts.push(format!("`{symbol}`: {}", about.meaning));
+            explanation
+                .facts
+                .push(format!("`{symbol}`: {}", about.meaning));
             explanation.remedies.splice(0..0, about.remedies);
         }
     }
@@ -164,12 +177,22 @@ fn explain_symbol(name: &str) -> Option<Explanation> {
         return None;
     }
     let mut facts = Vec::new();
-    facts.extend(decoded.file.map(|file| format!("from the source file `{file}`")));
-    facts.extend(decoded.within.map(|kernel| format!("compiled into the kernel `{kernel}`")));
+    facts.extend(
+        decoded
+            .file
+            .map(|file| format!("from the source file `{file}`")),
+    );
+    facts.extend(
+        decoded
+            .within
+            .map(|kernel| format!("compiled into the kernel `{kernel}`")),
+    );
     Some(Explanation {
         subject: Subject::Symbol,
         name: name.to_owned(),
-        meaning: known.map_or("a mangled name", |known| known.meaning).to_owned(),
+        meaning: known
+            .map_or("a mangled name", |known| known.meaning)
+            .to_owned(),
         demangled: decoded.readable,
         facts,
         causes: Vec::new(),
@@ -182,17 +205,31 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<String> {
-        explain(text).into_iter().map(|explanation| explanation.name).collect()
+        explain(text)
+            .into_iter()
+            .map(|explanation| explanation.name)
+            .collect()
     }
 
     #[test]
     fn codes_results_symbols_and_messages() {
         assert_eq!(names("arch-suffix"), ["arch-suffix"]);
-        assert_eq!(names("NVJITLINK_ERROR_INTERNAL"), ["NVJITLINK_ERROR_INTERNAL"]);
-        assert_eq!(names("cudaErrorNoKernelImageForDevice"), ["CUDA_ERROR_NO_BINARY_FOR_GPU"]);
+        assert_eq!(
+            names("NVJITLINK_ERROR_INTERNAL"),
+            ["NVJITLINK_ERROR_INTERNAL"]
+        );
+        assert_eq!(
+            names("cudaErrorNoKernelImageForDevice"),
+            ["CUDA_ERROR_NO_BINARY_FOR_GPU"]
+        );
         assert_eq!(
             names("9"),
-            ["NVJITLINK_ERROR_FINALIZE", "NVJITLINK_ERROR_NULL_INPUT", "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "NVVM_ERROR_COMPILATION"]
+            [
+                "NVJITLINK_ERROR_FINALIZE",
+                "NVJITLINK_ERROR_NULL_INPUT",
+                "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
+                "NVVM_ERROR_COMPILATION"
+            ]
         );
         assert_eq!(
             names("RuntimeError: CUDA_ERROR_INVALID_PTX (218) and again CUDA_ERROR_INVALID_PTX"),
@@ -216,7 +253,10 @@ mod tests {
             assert!(!code.meaning.is_empty() && !code.numbers.is_empty());
         }
         for (name, number) in driver::RUNTIME_NAMES {
-            assert!(!explain(name).is_empty(), "{name} is {number}, which no code has");
+            assert!(
+                !explain(name).is_empty(),
+                "{name} is {number}, which no code has"
+            );
         }
     }
 }

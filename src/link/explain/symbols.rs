@@ -112,7 +112,10 @@ pub fn decode(name: &str) -> Decoded {
     }
     for prefix in ["__cudaRegisterLinkedBinary", "__fatbinwrap"] {
         if let Some(id) = name.strip_prefix(prefix) {
-            return Decoded { file: module_file(id), ..Decoded::default() };
+            return Decoded {
+                file: module_file(id),
+                ..Decoded::default()
+            };
         }
     }
     let internal = ["_INTERNAL_", "_GLOBAL__N__"];
@@ -174,11 +177,22 @@ mod tests {
         assert_eq!((variable.readable, variable.file), (None, file.clone()));
         let function = decode("_ZN39_INTERNAL_26ea21ef_10_my_file_cu__Z1kPi2sfEi");
         assert_eq!(function.file, file);
-        assert_eq!(decode("__cudaRegisterLinkedBinary_26ea21ef_10_my_file_cu__Z1kPi").file, file);
+        assert_eq!(
+            decode("__cudaRegisterLinkedBinary_26ea21ef_10_my_file_cu__Z1kPi").file,
+            file
+        );
         let inlined = decode("$_Z1kPi$_Z1fi");
         assert_eq!(inlined.within.as_deref(), Some("k(int*)"));
         assert_eq!(inlined.readable.as_deref(), Some("f(int)"));
-        for odd in ["__nv_static_", "__nv_static_99999999999999999999_x", "__nv_static_9_é", "$$", "$", "__fatbinwrap_", "_INTERNAL_é_3"] {
+        for odd in [
+            "__nv_static_",
+            "__nv_static_99999999999999999999_x",
+            "__nv_static_9_é",
+            "$$",
+            "$",
+            "__fatbinwrap_",
+            "_INTERNAL_é_3",
+        ] {
             decode(odd);
         }
     }
