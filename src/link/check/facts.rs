@@ -100,7 +100,7 @@ impl Symbol {
         matches!(self.kind, Kind::Variable(_))
     }
 
-    pub fn is_in_shared_memory(&self) -> bool {
+    fn is_in_shared_memory(&self) -> bool {
         self.kind == Kind::Variable(Some(Space::Shared))
     }
 
@@ -111,7 +111,7 @@ impl Symbol {
 
     /// `extern __shared__ x[]`: each launch gives it its memory.
     pub fn is_dynamic_shared(&self) -> bool {
-        self.is_in_shared_memory() && self.size == 0 && !self.is_defined()
+        self.is_in_shared_memory() && self.size == 0
     }
 
     fn take_resources(&mut self, resources: &Resources) {
@@ -258,11 +258,13 @@ impl Facts {
             }
         }
         let is_variable = matches!(kind, Kind::Variable(_));
+        // Relocatable links of LTO-IR show dynamic shared memory as if it were defined.
+        let is_dynamic = kind == Kind::Variable(Some(Space::Shared)) && symbol.size == 0;
         Some(Symbol {
             number,
             is_static,
             state: match symbol.binding {
-                _ if !symbol.defined => State::Undefined,
+                _ if !symbol.defined || is_dynamic => State::Undefined,
                 _ if symbol.common => State::Common,
                 Binding::Weak => State::Weak,
                 _ => State::Strong,

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use rayon::prelude::*;
 
 use super::Chosen;
-use super::facts::{Facts, State};
+use super::facts::Facts;
 use super::names::is_provided;
 use super::table::Unit;
 use crate::bytes::Blob;
@@ -203,10 +203,6 @@ fn facts(cubin: &[u8]) -> Option<Facts> {
         // The real link compiles functions anew and together.
         symbol.registers = None;
         symbol.content = None;
-        // Dynamic shared memory comes out as if it were defined.
-        if symbol.is_variable() && symbol.size == 0 && symbol.is_in_shared_memory() {
-            symbol.state = State::Undefined;
-        }
     }
     Some(facts)
 }
