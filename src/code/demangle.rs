@@ -12,7 +12,29 @@ pub fn demangled(name: &str) -> Option<String> {
         return None;
     }
     let symbol = cpp_demangle::Symbol::new(name).ok()?;
-    symbol.demangle().ok()
+    let mut out = Bounded {
+        text: String::new(),
+    };
+    symbol
+        .structured_demangle(&mut out, &cpp_demangle::DemangleOptions::default())
+        .ok()?;
+    Some(out.text)
+}
+
+/// Text that stops growing: a few hundred letters of back references can stand for gigabytes.
+struct Bounded {
+    text: String,
+}
+
+impl std::fmt::Write for Bounded {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        const LONGEST: usize = 64 * 1024;
+        if self.text.len() + part.len() > LONGEST {
+            return Err(std::fmt::Error);
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -31,5 +53,15 @@ mod tests {
         );
         assert_eq!(demangled("kernel"), None);
         assert_eq!(demangled("_Z"), None);
+    }
+
+    #[test]
+    fn a_short_name_of_a_long_text_is_left_mangled() {
+        // Each argument is a template of the one before, twice.
+        let mut name = "_Z1f1AIiiE".to_owned();
+        for digit in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ".chars() {
+            name.push_str(&format!("S_IS{digit}_S{digit}_E"));
+        }
+        assert_eq!(demangled(&name), None);
     }
 }

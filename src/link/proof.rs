@@ -11,8 +11,10 @@ use crate::link::findings;
 /// What a result must be.
 #[derive(Debug, Clone, Copy)]
 pub struct Promise<'a> {
-    /// Every kernel that the inputs have and that is kept; `None` when the inputs could not be looked into.
-    pub kernels: Option<&'a [ExpectedKernel]>,
+    /// The kernels that the inputs are known to have and that are kept.
+    pub kernels: &'a [ExpectedKernel],
+    /// Whether every input could be looked into; then it is known whether there are kernels at all.
+    pub complete: bool,
     /// The kernels that the user asked for by name; all when empty.
     pub keep_kernels: &'a [String],
     /// A relocatable result, which may lack definitions.
@@ -72,8 +74,11 @@ fn kernels(symbols: &[Symbol], promise: &Promise<'_>) -> Vec<Diagnostic> {
         *there.entry(&symbol.name).or_default() += 1;
     }
     let mut found = Vec::new();
+    if there.is_empty() && !promise.complete && !promise.relocatable {
+        found.push(findings::no_kernels());
+    }
     let mut expected: BTreeMap<&str, usize> = BTreeMap::new();
-    for kernel in promise.kernels.into_iter().flatten() {
+    for kernel in promise.kernels {
         *expected.entry(&kernel.name).or_default() += kernel.count;
     }
     for (name, count) in expected {

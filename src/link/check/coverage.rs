@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Rules;
+use super::collect::Findings;
 use super::graph::Reach;
 use super::table::{Node, Table};
 use crate::error::{Code, Diagnostic};
@@ -48,21 +49,21 @@ impl Rules<'_> {
     }
 }
 
-pub fn findings(
+pub fn add(
     table: &Table<'_>,
     live: &Reach,
     kernels: &[Node],
     rules: &Rules<'_>,
-) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> = unused(table, live).into_iter().collect();
-    found.extend(virtual_arch(table));
+    findings: &mut Findings,
+) {
+    findings.extend(unused(table, live));
+    findings.extend(virtual_arch(table));
     if table.is_complete() {
-        found.extend(unknown_kernels(table, kernels, rules));
+        findings.extend(unknown_kernels(table, kernels, rules));
         if kernels.is_empty() && !rules.relocatable {
-            found.push(findings::no_kernels());
+            findings.add(findings::no_kernels());
         }
     }
-    found
 }
 
 /// One finding for all inputs of which no image gives a kernel, a variable or a live function.

@@ -175,6 +175,8 @@ impl Callers {
 pub struct Reach {
     /// The node before each one on its way from a root; a root leads to itself; `NONE` when not reached.
     before: Vec<u32>,
+    /// The root of each node that is reached.
+    roots: Vec<Node>,
     symbols: u32,
 }
 
@@ -184,6 +186,7 @@ impl Reach {
     fn new(edges: &Edges, symbols: u32, roots: impl IntoIterator<Item = Node>) -> Self {
         let mut reach = Self {
             before: vec![NONE; edges.count()],
+            roots: vec![NONE; edges.count()],
             symbols,
         };
         let mut queue = std::collections::VecDeque::new();
@@ -194,6 +197,7 @@ impl Reach {
             reach.before[root as usize] = root;
             queue.push_back(root);
             while let Some(node) = queue.pop_front() {
+                reach.roots[node as usize] = root;
                 for &next in edges.of(node) {
                     if reach.before[next as usize] == NONE {
                         reach.before[next as usize] = node;
@@ -207,6 +211,10 @@ impl Reach {
 
     pub fn contains(&self, node: Node) -> bool {
         self.before[node as usize] != NONE
+    }
+
+    pub fn root(&self, node: Node) -> Option<Node> {
+        Some(self.roots[node as usize]).filter(|&root| root != NONE)
     }
 
     /// The way from a node back to its root, both included, without the nodes of signatures.
@@ -243,8 +251,8 @@ pub fn kernels(table: &Table<'_>, resolution: &Resolution) -> Vec<Node> {
 pub struct Missing {
     /// Every image's reference to it.
     pub references: Vec<Node>,
-    /// From a kernel (or a function whose address is taken) to it; empty for a variable.
-    pub way: Vec<Node>,
+    /// The reference that is reached from a kernel or from a function whose address is taken.
+    pub reached: Option<Node>,
     pub live: bool,
 }
 
@@ -277,7 +285,7 @@ pub fn missing(
             live: !is_function
                 || reached.is_some()
                 || references.iter().any(|&node| taken[node as usize]),
-            way: reached.map(|node| live.way(node)).unwrap_or_default(),
+            reached,
             references,
         });
     }

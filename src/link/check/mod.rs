@@ -4,6 +4,7 @@
 //! It reads each image once ([`facts`]), puts all symbols under their names ([`table`]), judges each name
 //! ([`resolve`]), follows the calls ([`graph`]) and sums up what kernels need ([`resources`]).
 
+mod collect;
 mod coverage;
 mod facts;
 mod graph;
@@ -30,7 +31,8 @@ use crate::code::ImageKind;
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::cubin::Release;
 use crate::link::findings;
-use graph::{CallGraph, Missing};
+use collect::Findings;
+use graph::{CallGraph, Missing, Reach};
 use near::Near;
 use resolve::{Resolution, with_inputs};
 use table::Table;
@@ -87,8 +89,10 @@ pub struct Outcome {
     pub findings: Vec<Diagnostic>,
     /// Names that live code needs and nobody defines.
     pub missing: Vec<String>,
-    /// The kernels that the result must have; `None` when some images could not be looked into.
-    pub kernels: Option<Vec<ExpectedKernel>>,
+    /// The kernels that the result must have, as far as the images could be looked into.
+    pub kernels: Vec<ExpectedKernel>,
+    /// Whether every image could be looked into.
+    pub complete: bool,
 }
 
 /// Reads the facts of all images, in parallel; the units are in the order of the images. The error names every image
@@ -144,48 +148,45 @@ pub fn check(
     let graph = CallGraph::new(&table, &resolution);
     let kernels = graph::kernels(&table, &resolution);
     let live = graph.reach(kernels.iter().chain(&graph.taken).copied());
-    let mut findings = resolve::conflicts(&table);
     let missing = graph::missing(&table, &resolution, &graph, &live, |name| {
         is_provided(name, rules.linker)
     });
+    let mut findings = Findings::default();
+    resolve::conflicts(&table, &mut findings);
     if table.is_complete() {
         let lacking = Lacking {
             table: &table,
             missing: &missing,
+            live: &live,
         };
-        findings.extend(if rules.relocatable {
-            lacking.stays_undefined()
+        if rules.relocatable {
+            findings.extend(lacking.stays_undefined());
         } else {
-            lacking.undefined(&resolution, rules.linker, elsewhere)
-        });
+            lacking.undefined(&resolution, rules.linker, elsewhere, &mut findings);
+        }
     }
-    findings.extend(resources::registers(&table, &graph, &kernels));
+    resources::registers(&table, &graph, &kernels, &mut findings);
     findings.extend(resources::stack(&table, &graph, &kernels));
-    findings.extend(resources::shared(&table, &resolution, &graph, &kernels));
+    resources::shared(&table, &resolution, &graph, &kernels, &mut findings);
     findings.extend(resources::constant(&table, &resolution));
-    findings.extend(coverage::findings(&table, &live, &kernels, rules));
+    coverage::add(&table, &live, &kernels, rules, &mut findings);
     Outcome {
-        findings: sorted(findings),
+        findings: findings.finish(),
         missing: missing
             .iter()
             .filter(|missing| missing.live)
             .map(|missing| table.symbol(missing.references[0]).name.clone())
             .collect(),
-        kernels: table
-            .is_complete()
-            .then(|| coverage::expected_kernels(&table, &kernels, rules)),
+        kernels: coverage::expected_kernels(&table, &kernels, rules),
+        complete: table.is_complete(),
     }
-}
-
-fn sorted(mut findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    findings.sort_by_key(|finding| (std::cmp::Reverse(finding.severity), finding.code));
-    findings
 }
 
 /// Names without definition.
 struct Lacking<'t, 'c> {
     table: &'t Table<'c>,
     missing: &'t [Missing],
+    live: &'t Reach,
 }
 
 impl<'t> Lacking<'t, '_> {
@@ -199,26 +200,33 @@ impl<'t> Lacking<'t, '_> {
         resolution: &Resolution,
         linker: Release,
         elsewhere: &dyn Fn(&[&str]) -> Vec<Elsewhere>,
-    ) -> Vec<Diagnostic> {
+        findings: &mut Findings,
+    ) {
         let (live, dead): (Vec<&Missing>, Vec<&Missing>) =
             self.missing.iter().partition(|missing| missing.live);
-        let mut found = Vec::new();
-        if !live.is_empty() {
-            let names: Vec<&str> = live.iter().map(|missing| self.name(missing)).collect();
-            let elsewhere = elsewhere(&names);
-            let near = Near::new(self.table, resolution, &elsewhere);
-            found.extend(live.iter().map(|missing| {
-                near.add_hints(self.undefined_symbol(missing), self.name(missing), linker)
-            }));
+        findings.extend(self.listing(&dead, "only dead code needs"));
+        if live.is_empty() {
+            return;
         }
-        found.extend(self.listing(&dead, "only dead code needs"));
-        found
+        let names: Vec<&str> = live.iter().map(|missing| self.name(missing)).collect();
+        let elsewhere = elsewhere(&names);
+        let near = Near::new(self.table, resolution, &elsewhere);
+        for missing in live {
+            if !findings.count_only(Severity::Error, Code::UndefinedSymbol) {
+                let finding = self.undefined_symbol(missing);
+                findings.add(near.add_hints(finding, self.name(missing), linker));
+            }
+        }
     }
 
     fn undefined_symbol(&self, missing: &Missing) -> Diagnostic {
         let finding = findings::undefined_symbol(self.name(missing));
         let finding = with_inputs(self.table, finding, &missing.references);
-        let way: Vec<_> = missing.way.iter().rev().copied().collect();
+        let mut way = missing
+            .reached
+            .map(|node| self.live.way(node))
+            .unwrap_or_default();
+        way.reverse();
         match way.first() {
             Some(&root) if way.len() > 1 => {
                 let path = resources::path(self.table, &way);

@@ -1,5 +1,6 @@
 //! Who nearly defines what a link lacks: hints for an undefined symbol.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::names::{is_in_devrt, provided_since};
@@ -40,7 +41,12 @@ pub struct Near<'t, 'c> {
     /// Defined functions and variables by their name without parameters.
     by_base: HashMap<String, Vec<Node>>,
     elsewhere: HashMap<&'t str, Vec<&'t Elsewhere>>,
+    /// How many more names may be compared with all others.
+    guesses_left: Cell<usize>,
 }
+
+/// A name is compared with every other one, so a link that lacks thousands gets guesses for the first alone.
+const MOST_GUESSES: usize = 20;
 
 impl<'t, 'c> Near<'t, 'c> {
     pub fn new(table: &'t Table<'c>, resolution: &Resolution, elsewhere: &'t [Elsewhere]) -> Self {
@@ -48,6 +54,7 @@ impl<'t, 'c> Near<'t, 'c> {
             table,
             by_base: HashMap::new(),
             elsewhere: HashMap::new(),
+            guesses_left: Cell::new(MOST_GUESSES),
         };
         for node in table.nodes() {
             let symbol = table.symbol(node);
@@ -73,7 +80,8 @@ impl<'t, 'c> Near<'t, 'c> {
         hints.extend(elsewhere.map(|found| found.hint()));
         let base = base(name);
         let same_base = self.by_base.get(&base).map_or(&[][..], Vec::as_slice);
-        hints.extend(same_base.iter().map(|&node| self.same_base(node, name)));
+        let same_base = same_base.iter().take(MOST);
+        hints.extend(same_base.map(|&node| self.same_base(node, name)));
         if hints.is_empty() {
             hints.extend(self.similar(&base).map(|node| {
                 let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
@@ -108,6 +116,8 @@ impl<'t, 'c> Near<'t, 'c> {
 
     /// The defined name closest to `base`, if it is close.
     fn similar(&self, base: &str) -> Option<Node> {
+        self.guesses_left
+            .set(self.guesses_left.get().checked_sub(1)?);
         let most = match base.chars().count() {
             0..4 => return None,
             4..8 => 1,

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::collect::Findings;
 use super::facts::{KernelFacts, Kind, State, Symbol};
 use super::prototype;
 use super::table::{NameId, Node, Table};
@@ -83,8 +84,7 @@ fn winner(table: &Table<'_>, id: NameId) -> Option<Node> {
 }
 
 /// Everything that is wrong with names which several images share.
-pub fn conflicts(table: &Table<'_>) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+pub fn conflicts(table: &Table<'_>, findings: &mut Findings) {
     let mut nodes = Vec::new();
     for id in table.names() {
         nodes.clear();
@@ -95,10 +95,9 @@ pub fn conflicts(table: &Table<'_>) -> Vec<Diagnostic> {
                 nodes: &nodes,
                 name: table.name(id),
             }
-            .judge(&mut found);
+            .judge(findings);
         }
     }
-    found
 }
 
 /// A name that several images bear.
@@ -120,10 +119,10 @@ impl<'c> Name<'_, 'c> {
             .filter(move |(_, symbol)| symbol.state == state)
     }
 
-    fn judge(&self, found: &mut Vec<Diagnostic>) {
+    fn judge(&self, found: &mut Findings) {
         if let Some(finding) = self.kinds() {
             // Sizes and signatures of different things need no comparison.
-            found.push(finding);
+            found.add(finding);
             return;
         }
         found.extend(self.duplicates());
@@ -151,6 +150,7 @@ impl<'c> Name<'_, 'c> {
         value: impl Fn(&'c Symbol) -> Option<K>,
         words: impl Fn(&K) -> String,
     ) -> Option<Diagnostic> {
+        const SHOWN: usize = 8;
         let mut groups: BTreeMap<K, Vec<Node>> = BTreeMap::new();
         for (node, symbol) in self.symbols() {
             if let Some(value) = value(symbol) {
@@ -163,8 +163,11 @@ impl<'c> Name<'_, 'c> {
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by_key(|(_, nodes)| nodes[0]);
         let mut finding = finding;
-        for (value, nodes) in &groups {
+        for (value, nodes) in groups.iter().take(SHOWN) {
             finding = finding.detail(format!("{}: {}", self.roles(nodes), words(value)));
+        }
+        if groups.len() > SHOWN {
+            finding = finding.detail(format!("and {} more", groups.len() - SHOWN));
         }
         let mut all: Vec<Node> = groups.into_iter().flat_map(|(_, nodes)| nodes).collect();
         all.sort_unstable();

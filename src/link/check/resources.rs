@@ -3,17 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
+use super::collect::Findings;
 use super::facts::Kind;
 use super::graph::{CallGraph, Reach};
 use super::resolve::{Resolution, with_inputs};
 use super::table::{Node, Table};
 use crate::code::Space;
-use crate::error::Diagnostic;
+use crate::error::{Code, Diagnostic, Severity};
 use crate::link::findings::{self, CONSTANT_LIMIT, SHARED_LIMIT};
 
 /// Kernels whose limit is below what a function they reach needs. Every kernel is judged against the
 /// hungriest function that it reaches.
-pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node]) -> Vec<Diagnostic> {
+pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node], findings: &mut Findings) {
     let limit = |node: Node| {
         table
             .symbol(node)
@@ -23,33 +24,30 @@ pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node]) -> Vec<
     };
     let needs = |node: Node| table.symbol(node).registers.unwrap_or(0);
     let lowest = kernels.iter().filter_map(|&kernel| limit(kernel)).min();
-    let Some(lowest) = lowest else {
-        return Vec::new();
-    };
+    let Some(lowest) = lowest else { return };
     let mut hungry: Vec<Node> = table
         .nodes()
         .filter(|&node| table.symbol(node).kind == Kind::Function && needs(node) > lowest)
         .collect();
     if hungry.is_empty() {
-        return Vec::new();
+        return;
     }
     hungry.sort_by_key(|&node| Reverse(needs(node)));
     // The hungriest comes first, so each caller's way leads to the hungriest function it reaches.
     let ways = graph.callers_of().reach(hungry);
-    let mut found = Vec::new();
     for &kernel in kernels {
         let Some(limit) = limit(kernel) else { continue };
-        let way = ways.way(kernel);
-        let Some(&callee) = way.last() else { continue };
-        if needs(callee) <= limit {
+        let Some(callee) = ways.root(kernel) else {
+            continue;
+        };
+        if needs(callee) <= limit || findings.count_only(Severity::Error, Code::RegisterConflict) {
             continue;
         }
         let name = |node: Node| &*table.symbol(node).name;
         let finding = findings::register_conflict(name(kernel), limit, name(callee), needs(callee))
-            .detail(format!("call path: {}", path(table, &way)));
-        found.push(with_inputs(table, finding, &[kernel, callee]));
+            .detail(format!("call path: {}", path(table, &ways.way(kernel))));
+        findings.add(with_inputs(table, finding, &[kernel, callee]));
     }
-    found
 }
 
 /// `k → g → f`, with readable names. A long way is cut in the middle.
@@ -157,16 +155,16 @@ pub fn shared(
     resolution: &Resolution,
     graph: &CallGraph,
     kernels: &[Node],
-) -> Vec<Diagnostic> {
+    findings: &mut Findings,
+) {
     let memory = SharedMemory::new(table, resolution);
     // Most links have too little of it in all to bother.
     if memory.total() <= SHARED_LIMIT {
-        return Vec::new();
+        return;
     }
     let users = table.nodes().filter(|&node| memory.is_user(node));
     let reaches_users = graph.callers_of().reach(users);
     let mut walk = Walk::new(graph);
-    let mut found = Vec::new();
     for &kernel in kernels
         .iter()
         .filter(|&&kernel| reaches_users.contains(kernel))
@@ -174,9 +172,8 @@ pub fn shared(
         let Some(functions) = walk.from(kernel, &reaches_users) else {
             break;
         };
-        found.extend(memory.judge(kernel, &functions));
+        findings.extend(memory.judge(kernel, &functions));
     }
-    found
 }
 
 /// Which function has how much static shared memory, and which shared variables it names.
