@@ -10,15 +10,13 @@ use std::process::Command;
 
 use cudalink::code::ImageKind;
 use cudalink::error::{Diagnostic, Severity};
-use cudalink::format::cubin::{Cubin, Release};
+use cudalink::format::cubin::Cubin;
 use cudalink::link::check::{self, Chosen, Outcome, Rules};
+use cudalink::toolkit::Version;
 use programs::Program;
 
 const RULES: Rules<'_> = Rules {
-    linker: Release {
-        major: 13,
-        minor: 5,
-    },
+    linker: Version::new(13, 5),
     relocatable: false,
     keep_kernels: &[],
 };
@@ -284,10 +282,7 @@ fn a_name_that_a_newer_linker_provides() {
     let images = [programs::unit(&unit).into_bytes()];
     assert_eq!(verdict(&check(&images, &RULES)), "ok");
     let old = Rules {
-        linker: Release {
-            major: 11,
-            minor: 8,
-        },
+        linker: Version::new(11, 8),
         ..RULES
     };
     let finding = check(&images, &old).findings.remove(0);
@@ -449,11 +444,9 @@ fn findings_name_inputs_and_reasons() {
             "error[duplicate-symbol] a b: `_Z1fi` is defined more than once | the definitions are different"
         ]
     );
-    let calls = format!(
-        ".extern .func _Z1fi(.param .b64 a);\n.visible .entry k() {{ .reg .b64 %d<3>; {{ .param .b64 q; st.param.b64 [q], %d1; call _Z1fi, (q); }} ret; }}"
-    );
+    let calls = ".extern .func _Z1fi(.param .b64 a);\n.visible .entry k() { .reg .b64 %d<3>; { .param .b64 q; st.param.b64 [q], %d1; call _Z1fi, (q); } ret; }";
     assert_eq!(
-        told(&[&calls, &programs::function(".visible", "_Z1fi", "")]),
+        told(&[calls, &programs::function(".visible", "_Z1fi", "")]),
         [
             "error[prototype-mismatch] a b: `_Z1fi` is used with different signatures | \
           declared in a: returns nothing, takes 64 bits (`#vl`); defined in b: returns nothing, takes 32 bits (`#vi`)"
@@ -647,8 +640,13 @@ fn real_links_have_no_errors() {
             images.iter().map(|(name, bytes)| (&**name, &**bytes)),
             &RULES,
         );
-        println!("{}: {:#?}", folder.display(), outcome.findings);
-        assert_eq!(verdict(&outcome), "ok");
+        assert_eq!(
+            verdict(&outcome),
+            "ok",
+            "{}: {:#?}",
+            folder.display(),
+            outcome.findings
+        );
     }
 }
 

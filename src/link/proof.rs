@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::code::{Symbol, SymbolKind, Symbols};
 use crate::error::{Code, Diagnostic, Malformed};
-use crate::format::cubin::{Cubin, Release, Stage};
+use crate::format::cubin::{Cubin, Stage};
 use crate::link::check::{ExpectedKernel, is_provided};
 use crate::link::findings;
+use crate::toolkit::Version;
 
 /// What a result must be.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +20,7 @@ pub struct Promise<'a> {
     pub keep_kernels: &'a [String],
     /// A relocatable result, which may lack definitions.
     pub relocatable: bool,
-    pub linker: Release,
+    pub linker: Version,
 }
 
 /// What is wrong with a result; nothing when it holds all that was promised.
@@ -127,7 +128,7 @@ fn duplicates(symbols: &[Symbol]) -> Vec<Diagnostic> {
 }
 
 /// Textures, surfaces and samplers are bound by the runtime, and the driver provides some functions.
-fn undefined(symbols: &[Symbol], linker: Release) -> Vec<Diagnostic> {
+fn undefined(symbols: &[Symbol], linker: Version) -> Vec<Diagnostic> {
     let needs_definition = |symbol: &&Symbol| {
         let kinds = [
             SymbolKind::Kernel,

@@ -15,22 +15,22 @@ use super::table::Unit;
 use crate::bytes::Blob;
 use crate::code::{Arch, ImageKind, Suffix};
 use crate::error::{Code, Diagnostic};
-use crate::format::cubin::Release;
 use crate::format::ltoir::Header;
 use crate::link::findings;
+use crate::toolkit::Version;
 
 /// The LTO-IR link that a blob takes part in.
 #[derive(Debug, Clone, Copy)]
 pub struct LtoTarget {
     pub arch: Arch,
     /// The release of the library that will link.
-    pub linker: Release,
+    pub linker: Version,
     /// The newer LLVM is used for every architecture (`--nvvm-latest`).
     pub nvvm_latest: bool,
 }
 
 /// The container version that the compilers of a release write.
-const CONTAINERS: &[(Release, (u8, u8))] = &[
+const CONTAINERS: &[(Version, (u8, u8))] = &[
     (release(11, 8), (1, 54)),
     (release(12, 0), (1, 57)),
     (release(12, 4), (1, 61)),
@@ -39,8 +39,8 @@ const CONTAINERS: &[(Release, (u8, u8))] = &[
     (release(13, 5), (1, 67)),
 ];
 
-const fn release(major: u16, minor: u16) -> Release {
-    Release { major, minor }
+const fn release(major: u16, minor: u16) -> Version {
+    Version::new(major, minor)
 }
 
 /// What is wrong with a blob; `arch` is what its container says, where it says more than the header.
@@ -71,7 +71,8 @@ pub fn header(
         .collect()
 }
 
-fn version(header: &Header, linker: Release) -> Option<Diagnostic> {
+fn version(header: &Header, linker: Version) -> Option<Diagnostic> {
+    let linker = linker.release();
     let made_by = CONTAINERS
         .iter()
         .find(|(_, container)| *container == header.container);
@@ -147,7 +148,7 @@ const MOST_BLOBS: usize = 100;
 pub fn look_inside(
     units: &mut [Unit<'_>],
     images: &[Chosen<'_>],
-    linker: Release,
+    linker: Version,
     library: &dyn LtoLibrary,
 ) -> Option<Diagnostic> {
     let blobs = units.iter().filter(|unit| unit.facts.is_none()).count();
@@ -210,7 +211,7 @@ fn facts(cubin: &[u8]) -> Option<Facts> {
 /// Whether the LTO-IR of a link must be made into a relocatable cubin first, and linked with the rest then: another
 /// input needs something that only LTO-IR can define. The library, in one step, drops what only other inputs need as
 /// soon as the LTO-IR has a kernel.
-pub fn needs_two_steps(units: &[Unit<'_>], images: &[Chosen<'_>], linker: Release) -> bool {
+pub fn needs_two_steps(units: &[Unit<'_>], images: &[Chosen<'_>], linker: Version) -> bool {
     let is_lto = |image: &Chosen<'_>| image.kind == ImageKind::LtoIr;
     if !images.iter().any(is_lto) {
         return false;
@@ -235,7 +236,7 @@ pub fn needs_two_steps(units: &[Unit<'_>], images: &[Chosen<'_>], linker: Releas
 
 /// Everything that the LTO-IR of a failed link lacks, from the PTX that the library makes of it: the library itself
 /// names the first one only. `defined` tells what other inputs define.
-pub fn lacking(ptx: &[u8], linker: Release, defined: impl Fn(&str) -> bool) -> Vec<Diagnostic> {
+pub fn lacking(ptx: &[u8], linker: Version, defined: impl Fn(&str) -> bool) -> Vec<Diagnostic> {
     let Ok(facts) = Facts::from_ptx(ptx) else {
         return Vec::new();
     };
@@ -257,7 +258,7 @@ mod tests {
         llvm: u8,
         arch: &str,
         target: &str,
-        linker: Release,
+        linker: Version,
     ) -> Vec<Code> {
         let arch: Arch = arch.parse().unwrap();
         let blob = Header {
@@ -265,6 +266,7 @@ mod tests {
             nvvm_ir: (2, 131),
             debug_ir: (3, 2),
             llvm: (llvm, 0),
+            level: 0,
             arch: Some(arch.number),
             accelerated: arch.suffix == Suffix::Accelerated,
         };

@@ -29,8 +29,8 @@ pub use table::Unit;
 
 use crate::code::ImageKind;
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
-use crate::format::cubin::Release;
 use crate::link::findings;
+use crate::toolkit::Version;
 use collect::Findings;
 use graph::{CallGraph, Missing, Reach};
 use near::Near;
@@ -53,7 +53,7 @@ pub struct Chosen<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Rules<'a> {
     /// The release of the library that will link.
-    pub linker: Release,
+    pub linker: Version,
     /// The result is linked again, so nothing needs to be complete (`-r`).
     pub relocatable: bool,
     /// Names of the kernels to keep; all when empty.
@@ -198,7 +198,7 @@ impl<'t> Lacking<'t, '_> {
     fn undefined(
         &self,
         resolution: &Resolution,
-        linker: Release,
+        linker: Version,
         elsewhere: &dyn Fn(&[&str]) -> Vec<Elsewhere>,
         findings: &mut Findings,
     ) {

@@ -2,7 +2,7 @@
 //!
 //! The lists were measured by linking calls of each name with nvlink and nvJitLink 11.8 to 13.5.
 
-use crate::format::cubin::Release;
+use crate::toolkit::Version;
 
 /// Provided by the driver, in every version.
 const ALWAYS: &[&str] = &[
@@ -84,20 +84,20 @@ const SINCE: &[((u16, u16), &[&str])] = &[
 
 /// Whether a linker of release `linker` lets `name` stay undefined, since the driver or the linker itself
 /// provides it.
-pub fn is_provided(name: &str, linker: Release) -> bool {
+pub fn is_provided(name: &str, linker: Version) -> bool {
     name.starts_with("__cuda_syscall")
         || ALWAYS.contains(&name)
         || SINCE.iter().any(|&((major, minor), names)| {
-            linker >= Release { major, minor } && names.contains(&name)
+            linker >= Version::new(major, minor) && names.contains(&name)
         })
 }
 
 /// The release from which on linkers provide `name`, if there is one.
-pub fn provided_since(name: &str) -> Option<Release> {
+pub fn provided_since(name: &str) -> Option<Version> {
     SINCE
         .iter()
         .find(|(_, names)| names.contains(&name))
-        .map(|&((major, minor), _)| Release { major, minor })
+        .map(|&((major, minor), _)| Version::new(major, minor))
 }
 
 /// Whether libcudadevrt defines `name`: device-side launches and grid-wide synchronisation.
@@ -110,8 +110,8 @@ pub fn is_in_devrt(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    const fn release(major: u16, minor: u16) -> Release {
-        Release { major, minor }
+    const fn release(major: u16, minor: u16) -> Version {
+        Version::new(major, minor)
     }
 
     #[test]

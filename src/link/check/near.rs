@@ -8,7 +8,7 @@ use super::resolve::Resolution;
 use super::table::{Node, Table};
 use crate::code::demangled;
 use crate::error::Diagnostic;
-use crate::format::cubin::Release;
+use crate::toolkit::Version;
 
 /// A definition that the link cannot use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl<'t, 'c> Near<'t, 'c> {
 
     /// Adds to a finding about `name` what else it could be. The surest come first, and guesses only where
     /// nothing is sure.
-    pub fn add_hints(&self, mut finding: Diagnostic, name: &str, linker: Release) -> Diagnostic {
+    pub fn add_hints(&self, mut finding: Diagnostic, name: &str, linker: Version) -> Diagnostic {
         const MOST: usize = 3;
         let mut hints: Vec<String> = known(name, linker).into_iter().collect();
         let elsewhere = self.elsewhere.get(name).into_iter().flatten();
@@ -150,10 +150,11 @@ impl Elsewhere {
 }
 
 /// What is known of a name that no input of any link defines by itself.
-fn known(name: &str, linker: Release) -> Option<String> {
+fn known(name: &str, linker: Version) -> Option<String> {
     if let Some(since) = provided_since(name) {
         return Some(format!(
-            "linkers of CUDA {since} and later provide it; this one is {linker}"
+            "linkers of CUDA {since} and later provide it; this one is {}",
+            linker.release()
         ));
     }
     is_in_devrt(name).then(|| "link libcudadevrt as well: add `-l cudadevrt`".to_owned())
