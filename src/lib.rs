@@ -19,6 +19,7 @@ pub mod bytes;
 pub mod code;
 pub mod error;
 pub mod format;
+pub mod inspect;
 pub mod observe;
 
 pub mod cli;

@@ -28,6 +28,7 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    inspect::Inspect,
     completions::Completions,
     man::Man,
 }

@@ -11,7 +11,7 @@ mod producer;
 mod symbol;
 
 pub use arch::{Arch, Suffix};
-pub use demangle::demangled;
+pub use demangle::{Demangler, demangled};
 pub use expand::{ExpandOptions, Expansion, Visitor};
 pub use image::{Compression, Group, Image, ImageData, ImageKind, Loadable, Producer};
 pub use kernel::{Common, Function, Functions, Kernel, Param, Resources, Spills};

@@ -31,6 +31,12 @@ impl Table {
 
     /// The lines of the table, each ending in a newline, without trailing blanks.
     pub fn render(&self) -> String {
+        self.render_within(usize::MAX)
+    }
+
+    /// As [`Table::render`], with the last column broken over several lines where it would reach past
+    /// `width`. Nothing is cut off.
+    pub fn render_within(&self, width: usize) -> String {
         let rows: Vec<Vec<String>> = std::iter::once(&self.header)
             .chain(&self.rows)
             .map(|row| row.iter().map(|cell| sanitize(cell).into_owned()).collect())
@@ -44,20 +50,28 @@ impl Table {
                     .unwrap_or(0)
             })
             .collect();
+        let last = widths.len().saturating_sub(1);
+        let indent: usize = widths[..last].iter().map(|width| width + 2).sum();
+        let room = width.saturating_sub(indent).max(NARROWEST);
         let mut out = String::new();
         for row in &rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
-                let pad = widths[column] - cell.chars().count();
                 if column > 0 {
                     line.push_str("  ");
                 }
+                if column == last && !self.right[column] {
+                    let breaks = format!("\n{}", " ".repeat(indent));
+                    line.push_str(&wrap(cell, room).join(&breaks));
+                    continue;
+                }
+                let pad = " ".repeat(widths[column] - cell.chars().count());
                 if self.right[column] {
-                    line.push_str(&" ".repeat(pad));
+                    line.push_str(&pad);
                     line.push_str(cell);
                 } else {
                     line.push_str(cell);
-                    line.push_str(&" ".repeat(pad));
+                    line.push_str(&pad);
                 }
             }
             out.push_str(line.trim_end());
@@ -65,6 +79,29 @@ impl Table {
         }
         out
     }
+}
+
+/// However little room is left, a name gets this much.
+const NARROWEST: usize = 20;
+
+/// Breaks text into pieces of at most `room` characters, after a separator where one is near.
+pub fn wrap(text: &str, room: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    // The byte at which `room` characters end.
+    while let Some((limit, _)) = rest.char_indices().nth(room) {
+        let head = &rest[..limit];
+        let separator = head.rfind([' ', ',', '<', '>', ':', '(', '/', '.', '_']);
+        let at = match separator {
+            // A break in the first half would waste the line.
+            Some(at) if at >= limit / 2 => at + 1,
+            _ => limit,
+        };
+        pieces.push(rest[..at].trim_end());
+        rest = rest[at..].trim_start();
+    }
+    pieces.push(rest);
+    pieces
 }
 
 /// `1536` → `1.5 KiB`.
@@ -94,6 +131,23 @@ mod tests {
         assert_eq!(
             table.render(),
             "name  bytes  note\na      1234\nlong      5  x\\ny\n"
+        );
+    }
+
+    #[test]
+    fn long_names_are_broken_and_not_cut() {
+        assert_eq!(wrap("short", 10), ["short"]);
+        assert_eq!(wrap("", 10), [""]);
+        assert_eq!(
+            wrap("f(int, float, double)", 10),
+            ["f(int,", "float,", "double)"]
+        );
+        assert_eq!(wrap("äöüäöüäöüäöü", 5), ["äöüäö", "üäöüä", "öü"]);
+        let mut table = Table::new([">n", "name"]);
+        table.row(["1".into(), "kernel<int, float, double, 4>".into()]);
+        assert_eq!(
+            table.render_within(24),
+            "n  name\n1  kernel<int, float,\n   double, 4>\n"
         );
     }
 
