@@ -29,6 +29,7 @@ macro_rules! subcommands {
 
 subcommands! {
     inspect::Inspect,
+    extract::Extract,
     completions::Completions,
     man::Man,
 }

@@ -7,11 +7,14 @@ use rayon::prelude::*;
 use super::report::{ImageReport, RelocationReport, SectionReport, Sink, Source};
 use super::select::Selection;
 use crate::code::{
-    Arch, Demangler, Functions, Image, ImageKind, Loadable, ObjectCode, Producer, SymbolKind,
-    Symbols,
+    Arch, Demangler, ExpandOptions, Functions, Image, ImageKind, Loadable, ObjectCode, Producer,
+    SymbolKind, Symbols, Visitor, demangled,
 };
 use crate::error::{Code, Diagnostic, Malformed, Result, Severity};
+use crate::format::Kind;
+use crate::format::compress::Limits;
 use crate::format::cubin::{Cubin, Stage};
+use crate::format::host::Host;
 use crate::format::ptx::Ptx;
 use crate::observe::Observer;
 
@@ -57,7 +60,7 @@ pub struct Outcome {
     /// Images of all inputs, and those that the selection took.
     pub images: usize,
     pub selected: usize,
-    /// Functions that the selection took.
+    /// Functions and symbols that the selection took.
     pub functions: usize,
     /// The architectures of all images, in order.
     pub archs: BTreeSet<Arch>,
@@ -94,80 +97,166 @@ impl Builder<'_> {
         observer: &dyn Observer,
         outcome: &mut Outcome,
     ) -> Result<()> {
-        let expansion = super::shim::expand(object);
-        let source = Source {
-            path: object.name.clone(),
-            kind: object.classified.kind,
-            format: object.classified.format.clone(),
-            host_arch: None,
-            size: object.blob.len() as u64,
-        };
-        sink.source(&source)?;
-        let is_empty = expansion.is_empty();
-        outcome.images += expansion.len();
-        outcome
-            .archs
-            .extend(expansion.iter().filter_map(|image| image.arch));
-        let selected: Vec<Image> = expansion
-            .into_iter()
-            .filter(|image| self.request.selection.takes_image(image.kind, image.arch))
-            .collect();
-        outcome.selected += selected.len();
-        let total = selected.iter().map(|image| image.size).sum();
-        let needs_bytes = self.request.detail.needs_bytes();
-        let progress = observer.progress(&object.name, needs_bytes.then_some(total));
+        sink.source(&source(object))?;
+        let progress = observer.progress(&object.name, None);
         let mut done = 0;
-        self.in_order(&selected, |report| {
-            done += report.size;
-            progress.set(done);
-            outcome.take(&report);
-            for warning in &report.warnings {
-                observer.diagnostic(warning);
+        let mut warnings = Vec::new();
+        let found = self.in_order(object, |piece| {
+            match piece {
+                Piece::Problem(problem) => {
+                    observer.diagnostic(&problem);
+                    warnings.push(problem);
+                }
+                Piece::Images(reports) => {
+                    for report in reports {
+                        done += report.size;
+                        outcome.take(&report);
+                        for warning in &report.warnings {
+                            observer.diagnostic(warning);
+                        }
+                        if !self.is_beside_the_point(&report) {
+                            sink.image(report)?;
+                        }
+                    }
+                    progress.set(done);
+                }
             }
-            sink.image(report)
+            Ok(())
         })?;
         drop(progress);
-        let mut warnings = Vec::new();
-        if is_empty {
-            warnings
-                .push(Diagnostic::note(Code::NoDeviceCode, "no device code").input(&object.name));
+        if found.images == 0 && !is_damaged(&warnings) {
+            let note = Diagnostic::note(Code::NoDeviceCode, "no device code").input(&object.name);
+            observer.diagnostic(&note);
+            warnings.push(note);
         }
-        for warning in &warnings {
-            observer.diagnostic(warning);
-        }
+        outcome.images += found.images;
+        outcome.archs.extend(found.archs);
+        outcome.damaged |= is_damaged(&warnings);
         sink.end(warnings)
     }
 
-    /// Makes the reports on all cores and hands them over in order. While one chunk is handed over, the
-    /// next is made; no more than two are held.
+    /// Goes through an object on one thread, makes the reports of its images on all cores, and hands them
+    /// over in order. While one batch is handed over, the next is made; no more than two are held.
     fn in_order(
         &self,
-        images: &[Image],
-        mut take: impl FnMut(ImageReport) -> Result<()>,
-    ) -> Result<()> {
-        /// Enough to keep all cores busy.
-        const CHUNK: usize = 128;
+        object: &ObjectCode,
+        take: impl FnMut(Piece) -> Result<()>,
+    ) -> Result<Found> {
         std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::sync_channel::<Vec<ImageReport>>(0);
-            scope.spawn(move || {
-                for chunk in images.chunks(CHUNK) {
-                    let reports = chunk.par_iter().map(|image| self.image(image)).collect();
-                    // The receiver stops listening when it fails.
-                    if sender.send(reports).is_err() {
-                        return;
-                    }
-                }
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let worker = scope.spawn(move || {
+                let mut batch = Batch {
+                    builder: self,
+                    images: Vec::new(),
+                    bytes: 0,
+                    sender,
+                    closed: false,
+                    found: Found::default(),
+                };
+                object.visit(&ExpandOptions::default(), &mut batch);
+                batch.send_images();
+                batch.found
             });
-            receiver.into_iter().flatten().try_for_each(&mut take)
+            // When taking fails, the receiver goes, and the worker reads nothing more.
+            receiver.into_iter().try_for_each(take)?;
+            worker
+                .join()
+                .map_err(|panic| std::panic::resume_unwind(panic))
         })
+    }
+}
+
+/// What is sent from where images are read to where they are handed over.
+enum Piece {
+    Images(Vec<ImageReport>),
+    Problem(Diagnostic),
+}
+
+/// What an object held, whatever was selected of it.
+#[derive(Default)]
+struct Found {
+    images: usize,
+    archs: BTreeSet<Arch>,
+}
+
+/// Gathers images until there are enough to keep all cores busy.
+struct Batch<'b, 'r> {
+    builder: &'b Builder<'r>,
+    images: Vec<Image>,
+    /// Unpacked size of the images.
+    bytes: u64,
+    sender: mpsc::SyncSender<Piece>,
+    /// Nobody takes any more: handing over failed, and that error is the one to tell.
+    closed: bool,
+    found: Found,
+}
+
+impl Batch<'_, '_> {
+    fn send_images(&mut self) {
+        self.bytes = 0;
+        let images = std::mem::take(&mut self.images);
+        if images.is_empty() || self.closed {
+            return;
+        }
+        let reports = images
+            .par_iter()
+            .map(|image| self.builder.image(image))
+            .collect();
+        self.send(Piece::Images(reports));
+    }
+
+    fn send(&mut self, piece: Piece) {
+        self.closed |= self.sender.send(piece).is_err();
+    }
+}
+
+impl Visitor for Batch<'_, '_> {
+    fn image(&mut self, image: Image) {
+        const MOST_IMAGES: usize = 128;
+        // A member of a package stays in memory as long as one of its images waits here.
+        const MOST_BYTES: u64 = 64 << 20;
+        self.found.images += 1;
+        self.found.archs.extend(image.arch);
+        let selection = &self.builder.request.selection;
+        if !selection.takes_image(image.kind, image.arch) {
+            return;
+        }
+        let bytes = self.bytes.saturating_add(image.size);
+        let is_new_member = |last: &Image| last.member != image.member;
+        if self.images.len() == MOST_IMAGES
+            || (bytes > MOST_BYTES && self.images.last().is_some_and(is_new_member))
+        {
+            self.send_images();
+        }
+        self.bytes = self.bytes.saturating_add(image.size);
+        self.images.push(image);
+    }
+
+    fn problem(&mut self, problem: Diagnostic) {
+        self.send(Piece::Problem(problem));
+    }
+}
+
+fn source(object: &ObjectCode) -> Source {
+    let kind = object.kind();
+    let is_host = matches!(kind, Kind::Object | Kind::Executable | Kind::SharedLibrary);
+    let host = is_host.then(|| Host::parse(&object.blob).ok()).flatten();
+    Source {
+        path: object.name.clone(),
+        kind,
+        format: object.classified.format.clone(),
+        host_arch: host.map(|host| host.arch.into_owned()),
+        size: object.blob.len() as u64,
     }
 }
 
 impl Outcome {
     fn take(&mut self, report: &ImageReport) {
+        self.selected += 1;
         self.damaged |= is_damaged(&report.warnings);
         self.functions += report.kernels.as_ref().map_or(0, Vec::len);
         self.functions += report.functions.as_ref().map_or(0, Vec::len);
+        self.functions += report.symbols.as_ref().map_or(0, Vec::len);
     }
 }
 
@@ -191,15 +280,19 @@ impl Builder<'_> {
         if !wanted && image.container.is_some() {
             return report;
         }
-        let read = super::shim::unpack(image).and_then(|bytes| {
-            let result = match image.kind {
-                ImageKind::Cubin => self.read_cubin(&bytes, &mut report),
-                _ => self.read_ptx(&bytes, &mut report),
-            };
-            result.map_err(|malformed| malformed.diagnostic(&image.id))
-        });
-        if let Err(diagnostic) = read {
-            report.warnings.push(diagnostic);
+        let bytes = match image.unpack(Limits::default()) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                report.warnings.extend(error.diagnostics);
+                return report;
+            }
+        };
+        let read = match image.kind {
+            ImageKind::Cubin => self.read_cubin(&bytes, &mut report),
+            _ => self.read_ptx(&bytes, &mut report),
+        };
+        if let Err(malformed) = read {
+            report.warnings.push(malformed.diagnostic(&image.id));
         }
         report
     }
@@ -208,8 +301,8 @@ impl Builder<'_> {
 fn head(image: &Image) -> ImageReport {
     ImageReport {
         id: image.id.clone(),
-        member: image.member.clone(),
-        section: image.section.clone(),
+        member: image.member.as_deref().map(str::to_owned),
+        section: image.section.as_deref().map(str::to_owned),
         offset: image.offset,
         kind: image.kind,
         kind_number: image.kind_number,
@@ -298,6 +391,17 @@ impl Builder<'_> {
         report.symbols = Some(list);
     }
 
+    /// Whether functions were asked for by name and none of them is in this image.
+    fn is_beside_the_point(&self, report: &ImageReport) -> bool {
+        fn none<T>(list: &Option<Vec<T>>) -> bool {
+            list.as_ref().is_none_or(Vec::is_empty)
+        }
+        !self.request.selection.kernels.is_empty()
+            && none(&report.kernels)
+            && none(&report.functions)
+            && none(&report.symbols)
+    }
+
     /// Adds the readable name, and says whether the patterns for names take this one.
     fn take_name(&self, name: &str, readable: &mut Option<String>) -> bool {
         let selection = &self.request.selection;
@@ -311,6 +415,21 @@ impl Builder<'_> {
         }
         taken
     }
+}
+
+/// Whether an image has a function that the selection takes by its name.
+pub fn has_function(image: &Image, bytes: &[u8], selection: &Selection) -> Result<bool> {
+    let damaged = |malformed: Malformed| malformed.in_input(&image.id);
+    let all = match image.kind {
+        ImageKind::Cubin => Cubin::parse(bytes)
+            .and_then(|cubin| Functions::from_cubin(&cubin))
+            .map_err(damaged)?,
+        ImageKind::Ptx => Functions::from_ptx(&Ptx::parse(bytes).map_err(damaged)?),
+        _ => return Ok(false),
+    };
+    let kernels = all.kernels.iter().map(|kernel| &kernel.name);
+    let mut names = kernels.chain(all.functions.iter().map(|function| &function.name));
+    Ok(names.any(|name| selection.takes_function(name, demangled(name).as_deref())))
 }
 
 /// The container's word counts, since it alone knows every suffix; a cubin for another architecture is

@@ -80,38 +80,9 @@ fn failed(error: &dyn std::fmt::Display) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::{Compression, ImageKind, Loadable, Producer};
     use crate::format::Kind;
     use crate::inspect::Report;
-
-    fn image(id: &str) -> ImageReport {
-        ImageReport {
-            id: id.to_owned(),
-            member: None,
-            section: None,
-            offset: 0,
-            kind: ImageKind::Cubin,
-            kind_number: None,
-            arch: None,
-            arch_source: None,
-            loadable: Loadable::Yes,
-            relocatable: None,
-            compression: Compression::None,
-            stored_size: 1,
-            size: 1,
-            name: None,
-            options: None,
-            debug: false,
-            producer: Producer::default(),
-            kernels: None,
-            functions: None,
-            common: None,
-            symbols: None,
-            sections: None,
-            relocations: None,
-            warnings: Vec::new(),
-        }
-    }
+    use crate::inspect::report::tests::image;
 
     fn fill(sink: &mut dyn Sink, inputs: &[&[&str]]) {
         for images in inputs {

@@ -8,12 +8,11 @@ mod build;
 mod json;
 mod report;
 mod select;
-mod shim;
 mod summary;
 mod table;
 mod usage;
 
-pub use build::{Detail, Outcome, Request, inspect};
+pub use build::{Detail, Outcome, Request, has_function, inspect};
 pub use json::JsonWriter;
 pub use report::{
     AnyFunction, ImageReport, Input, RelocationReport, Report, SCHEMA_VERSION, SectionReport, Sink,

@@ -20,6 +20,16 @@ pub struct Report {
     pub inputs: Vec<Input>,
 }
 
+impl Report {
+    /// The JSON schema of what is written: keys that are always there are required, null or not.
+    pub fn schema() -> schemars::Schema {
+        schemars::generate::SchemaSettings::draft2020_12()
+            .for_serialize()
+            .into_generator()
+            .into_root_schema_for::<Self>()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Tool {
     pub name: String,
@@ -212,5 +222,40 @@ impl Sink for Report {
             input.warnings = warnings;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A plain image of which nothing was read.
+    pub(in crate::inspect) fn image(id: &str) -> ImageReport {
+        ImageReport {
+            id: id.to_owned(),
+            member: None,
+            section: None,
+            offset: 0,
+            kind: ImageKind::Cubin,
+            kind_number: None,
+            arch: None,
+            arch_source: None,
+            loadable: Loadable::Yes,
+            relocatable: None,
+            compression: Compression::None,
+            stored_size: 1,
+            size: 1,
+            name: None,
+            options: None,
+            debug: false,
+            producer: Producer::default(),
+            kernels: None,
+            functions: None,
+            common: None,
+            symbols: None,
+            sections: None,
+            relocations: None,
+            warnings: Vec::new(),
+        }
     }
 }

@@ -25,8 +25,8 @@ pub struct Row {
     /// Bytes once unpacked.
     pub size: u64,
     pub compressions: BTreeSet<Compression>,
-    /// `CUDA 13.5`, `PTX 9.5`, as far as headers tell.
-    pub made_by: BTreeSet<String>,
+    /// Of cubins the CUDA release, of PTX its ISA, of LTO-IR its container, as far as was read.
+    pub versions: BTreeSet<(u16, u16)>,
 }
 
 impl Summary {
@@ -40,13 +40,13 @@ impl Summary {
             stored: 0,
             size: 0,
             compressions: BTreeSet::new(),
-            made_by: BTreeSet::new(),
+            versions: BTreeSet::new(),
         });
         row.images += 1;
         row.stored = row.stored.saturating_add(image.stored_size);
         row.size = row.size.saturating_add(image.size);
         row.compressions.insert(image.compression);
-        row.made_by.extend(made_by(image));
+        row.versions.extend(version(image));
         self.with_debug += usize::from(image.debug);
         if image.loadable == Loadable::Unregistered {
             self.unregistered_in.extend(image.section.clone());
@@ -66,7 +66,6 @@ impl Summary {
     pub fn notes(&self, kind: Kind) -> Vec<String> {
         let mut notes = Vec::new();
         if self.is_empty() {
-            notes.push("no device code".to_owned());
             return notes;
         }
         let is_container = !matches!(kind, Kind::Cubin | Kind::Ptx | Kind::LtoIr | Kind::NvvmIr);
@@ -134,19 +133,66 @@ impl Summary {
     }
 }
 
-fn made_by(image: &ImageReport) -> Option<String> {
+fn version(image: &ImageReport) -> Option<(u16, u16)> {
     let producer = &image.producer;
-    let toolkit = producer
-        .toolkit
-        .as_ref()
-        .map(|version| format!("CUDA {version}"));
-    let ptx = producer
-        .ptx_isa
-        .as_ref()
-        .map(|version| format!("PTX {version}"));
-    let lto = producer
-        .ltoir_version
-        .as_ref()
-        .map(|version| format!("LTO-IR {version}"));
-    toolkit.or(ptx).or(lto)
+    let text = match image.kind {
+        ImageKind::Cubin => &producer.toolkit,
+        ImageKind::LtoIr => &producer.ltoir_version,
+        _ => &producer.ptx_isa,
+    };
+    let (major, minor) = text.as_ref()?.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inspect::report::tests::image;
+
+    fn notes(kind: Kind, images: &[(&str, ImageKind, Loadable)]) -> Vec<String> {
+        let mut summary = Summary::default();
+        for &(arch, kind, loadable) in images {
+            summary.add(&ImageReport {
+                arch: arch.parse().ok(),
+                kind,
+                loadable,
+                section: Some(".data".to_owned()),
+                ..image("x")
+            });
+        }
+        summary.notes(kind)
+    }
+
+    #[test]
+    fn notes_tell_who_can_run_it() {
+        use ImageKind::{Cubin, Ptx};
+        use Loadable::{RelocatableOnly, Unregistered, Yes};
+        let library = Kind::SharedLibrary;
+        let cubin = ("sm_90", Cubin, Yes);
+        assert!(notes(library, &[]).is_empty());
+        assert!(notes(library, &[cubin, ("sm_90", Ptx, Yes)]).is_empty());
+        assert_eq!(notes(library, &[cubin]), ["no PTX: not forward compatible"]);
+        assert_eq!(
+            notes(library, &[cubin, ("sm_90", Ptx, RelocatableOnly)]),
+            ["PTX is relocatable only: not forward compatible"]
+        );
+        assert_eq!(
+            notes(library, &[cubin, ("sm_90a", Ptx, Yes)]),
+            ["PTX is for compute_90a alone: not forward compatible"]
+        );
+        assert_eq!(
+            notes(Kind::Object, &[("sm_90", Cubin, RelocatableOnly)]),
+            ["all code is relocatable: it must be device-linked before it can run"]
+        );
+        // What a bare cubin cannot do needs no words.
+        assert!(notes(Kind::Cubin, &[cubin]).is_empty());
+        assert_eq!(
+            notes(Kind::Cubin, &[("sm_100f", Cubin, Yes)]),
+            ["sm_100f code runs on sm_100 and sm_103"]
+        );
+        assert_eq!(
+            notes(library, &[("sm_90", Ptx, Unregistered)]),
+            ["found by content in .data: whether the program loads it is unknown"]
+        );
+    }
 }

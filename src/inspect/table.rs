@@ -44,7 +44,7 @@ impl View {
                     "stored_size",
                     "size",
                     "compression",
-                    "made_by",
+                    "versions",
                 ];
             }
             Self::Images => &[
@@ -158,7 +158,8 @@ impl Row {
     /// The cells of [`View::Summary`] for an input.
     pub fn cells(&self, source: &Source) -> Vec<String> {
         let compressions: Vec<&str> = self.compressions.iter().map(|c| c.as_str()).collect();
-        let made_by: Vec<&str> = self.made_by.iter().map(String::as_str).collect();
+        let versions = self.versions.iter();
+        let versions: Vec<String> = versions.map(|(a, b)| format!("{a}.{b}")).collect();
         vec![
             source.path.clone(),
             arch_name(self.kind, self.arch),
@@ -168,7 +169,7 @@ impl Row {
             self.stored.to_string(),
             self.size.to_string(),
             compressions.join(" "),
-            made_by.join(" "),
+            versions.join(" "),
         ]
     }
 }

@@ -104,19 +104,20 @@ pub fn wrap(text: &str, room: usize) -> Vec<&str> {
     pieces
 }
 
-/// `1536` → `1.5 KiB`.
+/// `1536` → `1.5 KiB`; never longer than eight characters.
 pub fn human_bytes(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
         return format!("{bytes} B");
     }
     let mut value = bytes as f64 / 1024.0;
     let mut unit = 0;
-    while value >= 1023.95 && unit + 1 < UNITS.len() {
+    while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
-    format!("{value:.1} {}", UNITS[unit])
+    let decimals = usize::from(value < 99.95);
+    format!("{value:.decimals$} {}", UNITS[unit])
 }
 
 #[cfg(test)]
@@ -156,5 +157,8 @@ mod tests {
         assert_eq!(human_bytes(1023), "1023 B");
         assert_eq!(human_bytes(1536), "1.5 KiB");
         assert_eq!(human_bytes(1024 * 1024 - 1), "1.0 MiB");
+        assert_eq!(human_bytes(999 * 1024), "999 KiB");
+        assert_eq!(human_bytes(1000 * 1024), "1.0 MiB");
+        assert_eq!(human_bytes(u64::MAX), "16.0 EiB");
     }
 }

@@ -1,9 +1,8 @@
 mod text;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-use schemars::schema_for;
 
 use text::TextSink;
 
@@ -154,7 +153,7 @@ impl Opts {
 
 /// The JSON schema of a report.
 fn schema() -> Result<String> {
-    let text = serde_json::to_string_pretty(&schema_for!(Report));
+    let text = serde_json::to_string_pretty(&Report::schema());
     text.map(|text| text + "\n")
         .map_err(|error| Error::failed(Code::Internal, format!("cannot write the schema: {error}")))
 }
@@ -202,19 +201,33 @@ fn finish(outcome: &Outcome, selection: &Selection) -> Result<()> {
         return Ok(());
     }
     if outcome.selected == 0 {
-        let archs: Vec<String> = outcome.archs.iter().map(|arch| arch.bare()).collect();
-        return Err(Error::failed(Code::ArchMissing, "no image is of the kind and architecture asked for")
-            .hint(format!("there is code for {}", archs.join(", "))));
+        return Err(nothing_selected(&outcome.archs));
     }
     if !selection.kernels.is_empty() && outcome.functions == 0 {
-        let globs: Vec<&str> = selection.kernels.iter().map(Glob::as_str).collect();
-        return Err(Error::failed(
-            Code::UnknownKernel,
-            format!("no function is called `{}`", globs.join("` or `")),
-        )
-        .hint("list them all with `cudalink inspect --kernels`"));
+        return Err(unknown_kernel(selection));
     }
     Ok(())
+}
+
+/// No image is of an architecture and kind that was asked for.
+pub(super) fn nothing_selected(archs: &BTreeSet<Arch>) -> Error {
+    let error = Error::failed(
+        Code::ArchMissing,
+        "no image is of the architecture and kind asked for",
+    );
+    if archs.is_empty() {
+        return error;
+    }
+    let archs: Vec<String> = archs.iter().map(Arch::to_string).collect();
+    error.hint(format!("ask for one of {}", archs.join(", ")))
+}
+
+/// No function has a name that was asked for.
+pub(super) fn unknown_kernel(selection: &Selection) -> Error {
+    let globs: Vec<&str> = selection.kernels.iter().map(Glob::as_str).collect();
+    let message = format!("no function is called `{}`", globs.join("` or `"));
+    Error::failed(Code::UnknownKernel, message)
+        .hint("list them all with `cudalink inspect --kernels`")
 }
 
 /// CSV or Markdown: one table over all inputs.

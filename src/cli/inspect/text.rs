@@ -222,7 +222,7 @@ impl Sink for TextSink<'_> {
         for note in self.summary.notes(source.kind) {
             // A part of the images does not tell what the whole can do.
             if whole {
-                self.line("  ", &note)?;
+                self.line("  ", &format!("note: {note}"))?;
             }
         }
         Ok(())
@@ -231,7 +231,7 @@ impl Sink for TextSink<'_> {
 
 fn images_table() -> Table {
     Table::new([
-        "arch", "kind", "use", ">stored", ">unpacked", "codec", "made by", "image",
+        "arch", "kind", "use", ">stored", ">unpacked", "codec", "version", "image",
     ])
 }
 
@@ -241,7 +241,7 @@ fn relocation_table() -> Table {
 
 fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new([
-        "arch", "kind", "use", ">images", ">stored", ">unpacked", "codec", "made by",
+        "arch", "kind", "use", ">images", ">stored", ">unpacked", "codec", "version",
     ]);
     for row in summary.rows() {
         let compressions: Vec<&str> = row.compressions.iter().map(|codec| codec.as_str()).collect();
@@ -253,28 +253,28 @@ fn summary_table(summary: &Summary) -> Table {
             human_bytes(row.stored),
             human_bytes(row.size),
             compressions.join("+"),
-            made_by(row),
+            versions(row),
         ]);
     }
     table
 }
 
-/// One or two versions by name, more as a range.
-fn made_by(row: &Row) -> String {
-    let all: Vec<&str> = row.made_by.iter().map(String::as_str).collect();
-    match all.as_slice() {
-        [] => "-".to_owned(),
-        [one] => (*one).to_owned(),
-        many => format!("{} and {} more", many[0], many.len() - 1),
+/// `13.5`, or the oldest and the newest: `7.0-9.0`.
+fn versions(row: &Row) -> String {
+    let text = |(major, minor): &(u16, u16)| format!("{major}.{minor}");
+    match (row.versions.first(), row.versions.last()) {
+        (Some(first), Some(last)) if first != last => format!("{}-{}", text(first), text(last)),
+        (Some(first), _) => text(first),
+        (None, _) => "-".to_owned(),
     }
 }
 
 fn usable(loadable: Loadable, kind: ImageKind) -> &'static str {
     match (loadable, kind) {
         (Loadable::Yes, _) => "loadable",
-        (Loadable::RelocatableOnly, _) => "link only",
-        (Loadable::Unregistered, _) => "unregistered",
-        (Loadable::No, ImageKind::LtoIr | ImageKind::NvvmIr) => "link only",
+        (Loadable::RelocatableOnly, _) => "linkable",
+        (Loadable::Unregistered, _) => "unknown",
+        (Loadable::No, ImageKind::LtoIr | ImageKind::NvvmIr) => "linkable",
         (Loadable::No, _) => "-",
     }
 }
@@ -282,7 +282,7 @@ fn usable(loadable: Loadable, kind: ImageKind) -> &'static str {
 fn image_row(image: &ImageReport, path: &str) -> [String; 8] {
     let mut summary = Summary::default();
     summary.add(image);
-    let made_by = summary.rows().next().map_or(String::new(), made_by);
+    let version = summary.rows().next().map_or(String::new(), versions);
     let short = image.id.strip_prefix(path).map(|rest| rest.trim_start_matches(':'));
     let mut id = short.filter(|id| !id.is_empty()).unwrap_or(&image.id).to_owned();
     if let Some(name) = &image.name {
@@ -295,7 +295,7 @@ fn image_row(image: &ImageReport, path: &str) -> [String; 8] {
         human_bytes(image.stored_size),
         human_bytes(image.size),
         image.compression.as_str().to_owned(),
-        made_by,
+        version,
         id,
     ]
 }
@@ -371,7 +371,8 @@ fn remarks(kernel: &Kernel) -> String {
         out.push("synchronises the grid".to_owned());
     }
     for (count, what) in counts {
-        out.extend(count.filter(|&count| count > 0).map(|count| format!("{count} {what}")));
+        let count = count.filter(|&count| count > 0);
+        out.extend(count.map(|count| format!("{what} {count}")));
     }
     out.extend(local.filter(|&bytes| bytes > 0).map(|bytes| format!("{bytes} bytes local")));
     for (bank, bytes) in constant.iter().flatten().filter(|(bank, _)| **bank != 0) {
