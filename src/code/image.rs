@@ -299,15 +299,18 @@ fn decompress(
     size: u64,
     limits: compress::Limits,
 ) -> Result<Blob, String> {
-    let codec = match compression {
+    compress::decompress(codec(compression), stored, size, limits).map(Blob::from)
+}
+
+pub(super) fn codec(compression: Compression) -> Codec {
+    match compression {
         Compression::None => Codec::None,
         Compression::Zlib => Codec::Zlib,
         Compression::Lz4 => Codec::Lz4,
         Compression::Zstd => Codec::Zstd,
         Compression::Opaque => Codec::Scrambled,
         Compression::Unknown => Codec::Unknown,
-    };
-    compress::decompress(codec, stored, size, limits).map(Blob::from)
+    }
 }
 
 fn part(blob: &Blob, range: &Range<u64>) -> Result<Blob, String> {

@@ -8,6 +8,7 @@ mod image;
 mod kernel;
 mod object_code;
 mod producer;
+mod read;
 mod symbol;
 
 pub use arch::{Arch, Suffix};

@@ -48,6 +48,46 @@ pub fn decompress(
     size: u64,
     limits: Limits,
 ) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    decompress_into(codec, stored, size, limits, &mut out)?;
+    Ok(out)
+}
+
+/// As [`decompress`], into a buffer that is used again. What was in it is lost.
+pub fn decompress_into(
+    codec: Codec,
+    stored: &[u8],
+    size: u64,
+    limits: Limits,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let size = checked_size(codec, stored, size, limits)?;
+    out.clear();
+    out.try_reserve_exact(size)
+        .map_err(|_| format!("unpacks to {size} bytes, for which there is no memory"))?;
+    match codec {
+        Codec::None => out.extend_from_slice(stored),
+        Codec::Zlib => zlib(stored, size, out)?,
+        Codec::Lz4 => lz4(stored, size, out)?,
+        Codec::Zstd => zstd(stored, out)?,
+        Codec::Scrambled => {
+            return Err(
+                "is compressed LTO-IR, which only NVIDIA's libraries can unpack".to_owned(),
+            );
+        }
+        Codec::Unknown => return Err("is compressed in an unknown way".to_owned()),
+    }
+    if out.len() != size {
+        return Err(format!(
+            "unpacks to {} bytes, but its header says {size}",
+            out.len()
+        ));
+    }
+    Ok(())
+}
+
+/// The size that a header claims, if an encoder can have made it and there may be memory for it.
+fn checked_size(codec: Codec, stored: &[u8], size: u64, limits: Limits) -> Result<usize, String> {
     let ratio = if codec == Codec::Lz4 {
         limits.ratio.min(LZ4_RATIO)
     } else {
@@ -65,69 +105,47 @@ pub fn decompress(
             stored.len()
         ));
     }
-    let size = usize::try_from(size)
-        .map_err(|_| format!("unpacks to {size} bytes, too many for this machine"))?;
-    let out = match codec {
-        Codec::None => stored.to_vec(),
-        Codec::Zlib => zlib(stored, size)?,
-        Codec::Lz4 => lz4_flex::block::decompress(stored, size)
-            .map_err(|e| format!("is no valid LZ4 block: {e}"))?,
-        Codec::Zstd => zstd(stored, size)?,
-        Codec::Scrambled => {
-            return Err(
-                "is compressed LTO-IR, which only NVIDIA's libraries can unpack".to_owned(),
-            );
-        }
-        Codec::Unknown => return Err("is compressed in an unknown way".to_owned()),
-    };
-    if out.len() != size {
-        return Err(format!(
-            "unpacks to {} bytes, but its header says {size}",
-            out.len()
-        ));
-    }
-    Ok(out)
+    usize::try_from(size).map_err(|_| format!("unpacks to {size} bytes, too many for this machine"))
 }
 
-fn zlib(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    let mut out = buffer(size)?;
+fn zlib(stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
     flate2::read::ZlibDecoder::new(stored)
         .take(size as u64 + 1)
-        .read_to_end(&mut out)
+        .read_to_end(out)
         .map_err(|e| format!("is no valid zlib stream: {e}"))?;
-    Ok(out)
+    Ok(())
 }
 
-fn zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+fn lz4(stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
+    out.resize(size, 0);
+    let length = lz4_flex::block::decompress_into(stored, out)
+        .map_err(|e| format!("is no valid LZ4 block: {e}"))?;
+    out.truncate(length);
+    Ok(())
+}
+
+/// Unpacks into the room that `out` has.
+fn zstd(stored: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     thread_local! {
         // Setting up a context costs more than unpacking a small kernel.
         static CONTEXT: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
     }
-    let mut out = buffer(size)?;
     CONTEXT.with_borrow_mut(|context| {
         let context = match context {
             Some(context) => context,
             None => context.insert(new_context().map_err(|e| format!("zstd cannot start: {e}"))?),
         };
         context
-            .decompress_to_buffer(stored, &mut out)
+            .decompress_to_buffer(stored, out)
             .map_err(|e| format!("is no valid zstd frame: {e}"))
     })?;
-    Ok(out)
+    Ok(())
 }
 
 fn new_context() -> std::io::Result<zstd::bulk::Decompressor<'static>> {
     let mut context = zstd::bulk::Decompressor::new()?;
     context.window_log_max(ZSTD_WINDOW_LOG)?;
     Ok(context)
-}
-
-/// Room for `size` bytes; the system hands out the pages only as they are written.
-fn buffer(size: usize) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
-    out.try_reserve_exact(size)
-        .map_err(|_| format!("unpacks to {size} bytes, for which there is no memory"))?;
-    Ok(out)
 }
 
 #[cfg(test)]
@@ -150,6 +168,9 @@ mod tests {
             (Codec::Zlib, &zlib),
         ] {
             let unpack = |size| decompress(codec, stored, size, Limits::default());
+            let mut used = vec![1; 5];
+            decompress_into(codec, stored, size, Limits::default(), &mut used).unwrap();
+            assert_eq!(used, plain, "{codec:?}");
             assert_eq!(unpack(size).unwrap(), plain, "{codec:?}");
             for wrong in [size - 1, size + 1, 0, 1 << 40, u64::MAX] {
                 assert!(unpack(wrong).is_err(), "{codec:?} {wrong}");

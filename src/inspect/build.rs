@@ -280,19 +280,14 @@ impl Builder<'_> {
         if !wanted && image.container.is_some() {
             return report;
         }
-        let bytes = match image.unpack(Limits::default()) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                report.warnings.extend(error.diagnostics);
-                return report;
-            }
-        };
-        let read = match image.kind {
-            ImageKind::Cubin => self.read_cubin(&bytes, &mut report),
-            _ => self.read_ptx(&bytes, &mut report),
-        };
-        if let Err(malformed) = read {
-            report.warnings.push(malformed.diagnostic(&image.id));
+        let read = image.read(Limits::default(), |bytes| match image.kind {
+            ImageKind::Cubin => self.read_cubin(bytes, &mut report),
+            _ => self.read_ptx(bytes, &mut report),
+        });
+        match read {
+            Ok(Ok(())) => {}
+            Ok(Err(malformed)) => report.warnings.push(malformed.diagnostic(&image.id)),
+            Err(error) => report.warnings.extend(error.diagnostics),
         }
         report
     }
