@@ -26,7 +26,7 @@ impl Image {
                 let unpacked = decompress_into(codec(*compression), stored, *size, limits, buffer);
                 let result = match unpacked {
                     Ok(()) => Ok(read(buffer)),
-                    Err(message) => Err(Error::damaged(message).input(&self.id)),
+                    Err(message) => Err(Error::damaged(message).input(self.id())),
                 };
                 if buffer.capacity() > KEPT {
                     *buffer = Vec::new();

@@ -286,7 +286,7 @@ impl Builder<'_> {
         });
         match read {
             Ok(Ok(())) => {}
-            Ok(Err(malformed)) => report.warnings.push(malformed.diagnostic(&image.id)),
+            Ok(Err(malformed)) => report.warnings.push(malformed.diagnostic(image.id())),
             Err(error) => report.warnings.extend(error.diagnostics),
         }
         report
@@ -295,7 +295,7 @@ impl Builder<'_> {
 
 fn head(image: &Image) -> ImageReport {
     ImageReport {
-        id: image.id.clone(),
+        id: image.id(),
         member: image.member.as_deref().map(str::to_owned),
         section: image.section.as_deref().map(str::to_owned),
         offset: image.offset,
@@ -414,7 +414,7 @@ impl Builder<'_> {
 
 /// Whether an image has a function that the selection takes by its name.
 pub fn has_function(image: &Image, bytes: &[u8], selection: &Selection) -> Result<bool> {
-    let damaged = |malformed: Malformed| malformed.in_input(&image.id);
+    let damaged = |malformed: Malformed| malformed.in_input(image.id());
     let all = match image.kind {
         ImageKind::Cubin => Cubin::parse(bytes)
             .and_then(|cubin| Functions::from_cubin(&cubin))

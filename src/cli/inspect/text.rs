@@ -1,7 +1,7 @@
 use crate::code::{ImageKind, Kernel, Loadable, Resources};
 use crate::error::{Diagnostic, Result};
 use crate::inspect::{
-    ImageReport, Request, Row, Sink, Source, Summary, View, arch_name, resource_usage, shape,
+    Detail, ImageReport, Request, Row, Sink, Source, Summary, View, arch_name, resource_usage, shape,
 };
 use crate::ui::table::{Table, human_bytes, wrap};
 use crate::ui::{Printer, sanitize};
@@ -180,8 +180,9 @@ impl<'a> TextSink<'a> {
         self.print(table)
     }
 
+    /// Details of images stand alone, unless all were asked for.
     fn shows_summary(&self) -> bool {
-        self.views.is_empty() || self.views.len() == 6
+        self.views.is_empty() || self.request.detail == Detail::ALL
     }
 }
 
