@@ -18,7 +18,12 @@ fn completions_are_current() {
         (Shell::Elvish, "cudalink.elv"),
     ] {
         let mut script = Vec::new();
-        clap_complete::generate(shell, &mut cudalink::cli::command(), "cudalink", &mut script);
+        clap_complete::generate(
+            shell,
+            &mut cudalink::cli::command(),
+            "cudalink",
+            &mut script,
+        );
         let path = folder.join(file);
         if bless {
             std::fs::write(&path, &script).unwrap();

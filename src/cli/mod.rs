@@ -34,6 +34,8 @@ subcommands! {
     toolkit::Toolkit,
     environment::Environment,
     explain::Explain,
+    inspect::Inspect,
+    extract::Extract,
     completions::Completions,
     man::Man,
 }

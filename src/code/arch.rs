@@ -119,6 +119,15 @@ impl Arch {
         }
     }
 
+    /// The known architectures that machine code for `self` runs on, as `sm_100`.
+    pub fn members(self) -> Vec<String> {
+        let plain = KNOWN.iter().map(|&number| Self::new(number));
+        plain
+            .filter(|&target| self.number == target.number || self.cubin_fits(target))
+            .map(|target| target.to_string())
+            .collect()
+    }
+
     fn family_fits(self, target: Self) -> bool {
         FAMILIES
             .iter()
@@ -200,7 +209,7 @@ impl JsonSchema for Arch {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^sm_[0-9]{2,4}[af]?$" })
+        schemars::json_schema!({ "type": "string", "pattern": "^sm_[0-9]+[af]?$" })
     }
 }
 

@@ -1,3 +1,6 @@
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 /// The readable form of an Itanium (C++) or Rust symbol; `None` when it is neither.
 pub fn demangled(name: &str) -> Option<String> {
     // Hostile names may nest arbitrarily deep; real ones stay far below this.
@@ -37,6 +40,34 @@ impl std::fmt::Write for Bounded {
     }
 }
 
+/// Demangles many names, of which most come back: one kernel has the same name for every architecture.
+#[derive(Debug, Default)]
+pub struct Demangler {
+    known: Mutex<HashMap<String, Option<String>>>,
+}
+
+impl Demangler {
+    /// See [`demangled`].
+    pub fn get(&self, name: &str) -> Option<String> {
+        /// Keeps a file with millions of names from filling the memory.
+        const MOST: usize = 1 << 16;
+        if !name.starts_with('_') {
+            return None;
+        }
+        // A thread that panicked cannot have left the map half changed.
+        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(name) {
+            return known.clone();
+        }
+        let readable = demangled(name);
+        let mut known = lock();
+        if known.len() < MOST {
+            known.insert(name.to_owned(), readable.clone());
+        }
+        readable
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +84,11 @@ mod tests {
         );
         assert_eq!(demangled("kernel"), None);
         assert_eq!(demangled("_Z"), None);
+        let demangler = Demangler::default();
+        for _ in 0..2 {
+            assert_eq!(demangler.get("_Z1fv").as_deref(), Some("f()"));
+            assert_eq!(demangler.get("kernel"), None);
+        }
     }
 
     #[test]

@@ -70,6 +70,41 @@ impl From<Codec> for Compression {
     }
 }
 
+impl std::str::FromStr for ImageKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const NAMED: [ImageKind; 6] = [
+            ImageKind::Cubin,
+            ImageKind::Ptx,
+            ImageKind::LtoIr,
+            ImageKind::NvvmIr,
+            ImageKind::TileIr,
+            ImageKind::Index,
+        ];
+        NAMED
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or_else(|| {
+                let names = NAMED.map(ImageKind::as_str).join(", ");
+                format!("`{text}` is no kind of image; expected one of {names}")
+            })
+    }
+}
+
+impl Compression {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Zlib => "zlib",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+            Self::Opaque => "opaque",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// Whether the driver would find an image, told from where it sits.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -84,6 +119,17 @@ pub enum Loadable {
     Unregistered,
     /// Of a kind that no driver loads (LTO-IR, NVVM IR, index).
     No,
+}
+
+impl Loadable {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::RelocatableOnly => "relocatable-only",
+            Self::Unregistered => "unregistered",
+            Self::No => "no",
+        }
+    }
 }
 
 /// Who made an image, as far as it says.
@@ -253,15 +299,18 @@ fn decompress(
     size: u64,
     limits: compress::Limits,
 ) -> Result<Blob, String> {
-    let codec = match compression {
+    compress::decompress(codec(compression), stored, size, limits).map(Blob::from)
+}
+
+pub(super) fn codec(compression: Compression) -> Codec {
+    match compression {
         Compression::None => Codec::None,
         Compression::Zlib => Codec::Zlib,
         Compression::Lz4 => Codec::Lz4,
         Compression::Zstd => Codec::Zstd,
         Compression::Opaque => Codec::Scrambled,
         Compression::Unknown => Codec::Unknown,
-    };
-    compress::decompress(codec, stored, size, limits).map(Blob::from)
+    }
 }
 
 fn part(blob: &Blob, range: &Range<u64>) -> Result<Blob, String> {

@@ -8,10 +8,11 @@ mod image;
 mod kernel;
 mod object_code;
 mod producer;
+mod read;
 mod symbol;
 
 pub use arch::{Arch, Suffix};
-pub use demangle::demangled;
+pub use demangle::{Demangler, demangled};
 pub use expand::{ExpandOptions, Expansion, Visitor};
 pub use image::{Compression, Group, Image, ImageData, ImageKind, Loadable, Producer};
 pub use kernel::{Common, Function, Functions, Kernel, Param, Resources, Spills};

@@ -448,7 +448,11 @@ mod tests {
         }
 
         fn bytes(&self) -> Vec<u8> {
-            let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
+            let byte = |bits: &[bool]| {
+                bits.iter()
+                    .rev()
+                    .fold(0, |byte, &bit| byte << 1 | u8::from(bit))
+            };
             self.0.chunks(8).map(byte).collect()
         }
     }
@@ -546,10 +550,18 @@ mod tests {
             stream.block(2, BLOCK_MODULE, 3, &mut module);
             [&MAGIC[..], &stream.bytes()].concat()
         };
-        let literal = array_of(|writer| drop(writer.fixed(1, 1).variable(8, 1)));
-        let no_bits = array_of(|writer| drop(writer.fixed(1, 0).fixed(3, 1).variable(5, 0)));
-        let array = array_of(|writer| drop(writer.fixed(1, 0).fixed(3, 3)));
-        let blob = array_of(|writer| drop(writer.fixed(1, 0).fixed(3, 5)));
+        let literal = array_of(|writer| {
+            writer.fixed(1, 1).variable(8, 1);
+        });
+        let no_bits = array_of(|writer| {
+            writer.fixed(1, 0).fixed(3, 1).variable(5, 0);
+        });
+        let array = array_of(|writer| {
+            writer.fixed(1, 0).fixed(3, 3);
+        });
+        let blob = array_of(|writer| {
+            writer.fixed(1, 0).fixed(3, 5);
+        });
         for bytes in [literal, no_bits, array, blob] {
             assert_eq!(Module::parse(&bytes), Ok(Module::default()));
         }
@@ -567,7 +579,12 @@ mod tests {
         assert!(found.is_nvvm());
         let host = Text::parse(b"target triple=\"x86_64-linux\"\r\n").unwrap();
         assert!(!host.is_nvvm() && host.version.is_none());
-        for no_module in ["", "target triple", "; target triple = \"nvptx\"", "target triple = nvptx"] {
+        for no_module in [
+            "",
+            "target triple",
+            "; target triple = \"nvptx\"",
+            "target triple = nvptx",
+        ] {
             assert_eq!(Text::parse(no_module.as_bytes()), None, "{no_module}");
         }
     }

@@ -68,7 +68,9 @@ impl Budget {
             .map(drop)
             .map_err(|_| {
                 let total = self.total;
-                format!("unpacks to {size} bytes, which takes all together above the limit of {total}")
+                format!(
+                    "unpacks to {size} bytes, which takes all together above the limit of {total}"
+                )
             })
     }
 }
@@ -89,26 +91,43 @@ pub fn decompress(
     size: u64,
     limits: Limits<'_>,
 ) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    decompress_into(codec, stored, size, limits, &mut out)?;
+    Ok(out)
+}
+
+/// As [`decompress`], into a buffer that is used again. What was in it is lost.
+pub fn decompress_into(
+    codec: Codec,
+    stored: &[u8],
+    size: u64,
+    limits: Limits<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     let size = allowed(codec, stored, size, limits)?;
-    let out = match codec {
-        Codec::None => stored.to_vec(),
-        Codec::Zlib => zlib(stored, size)?,
-        Codec::Lz4 => lz4(stored, size)?,
-        Codec::Zstd => zstd(stored, size)?,
+    out.clear();
+    match codec {
+        Codec::None => {
+            reserve(out, stored.len())?;
+            out.extend_from_slice(stored);
+        }
+        Codec::Zlib => zlib(stored, size, out)?,
+        Codec::Lz4 => lz4(stored, size, out)?,
+        Codec::Zstd => zstd(stored, size, out)?,
         Codec::Scrambled => {
             return Err(
                 "is compressed LTO-IR, which only NVIDIA's libraries can unpack".to_owned(),
             );
         }
         Codec::Unknown => return Err("is compressed in an unknown way".to_owned()),
-    };
+    }
     if out.len() != size {
         return Err(format!(
             "unpacks to {} bytes, but its header says {size}",
             out.len()
         ));
     }
-    Ok(out)
+    Ok(())
 }
 
 fn allowed(codec: Codec, stored: &[u8], size: u64, limits: Limits<'_>) -> Result<usize, String> {
@@ -135,35 +154,35 @@ fn allowed(codec: Codec, stored: &[u8], size: u64, limits: Limits<'_>) -> Result
     usize::try_from(size).map_err(|_| no_memory(size))
 }
 
-fn zlib(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    let mut out = first_buffer(stored, size)?;
+fn zlib(stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
+    first_buffer(out, stored, size)?;
     let mut stream = Decompress::new(true);
     loop {
         // What was read so far lies within `stored`.
         let rest = &stored[stream.total_in() as usize..];
         let status = stream
-            .decompress_vec(rest, &mut out, FlushDecompress::Finish)
+            .decompress_vec(rest, out, FlushDecompress::Finish)
             .map_err(|e| format!("is no valid zlib stream: {e}"))?;
         if status == Status::StreamEnd {
-            return Ok(out);
+            return Ok(());
         }
         if out.len() < out.capacity() {
             return Err("is no valid zlib stream: it ends early".to_owned());
         }
-        grow(&mut out, size)?;
+        grow(out, size)?;
     }
 }
 
-fn lz4(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    let mut out = buffer(size)?;
+fn lz4(stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
+    reserve(out, size)?;
     out.resize(size, 0);
-    let length = lz4_flex::block::decompress_into(stored, &mut out)
+    let length = lz4_flex::block::decompress_into(stored, out)
         .map_err(|e| format!("is no valid LZ4 block: {e}"))?;
     out.truncate(length);
-    Ok(out)
+    Ok(())
 }
 
-fn zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+fn zstd(stored: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), String> {
     thread_local! {
         // Setting up a context costs more than unpacking a small kernel.
         static CONTEXT: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
@@ -173,7 +192,7 @@ fn zstd(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
             Some(context) => context,
             None => context.insert(new_context()?),
         };
-        zstd_frames(context, stored, size)
+        zstd_frames(context, stored, size, out)
     })
 }
 
@@ -187,25 +206,30 @@ fn new_context() -> Result<DCtx<'static>, String> {
 
 /// With room for all of a frame's content zstd writes it in one go, without a window of its own; that is the case for
 /// every real payload.
-fn zstd_frames(context: &mut DCtx<'_>, stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
+fn zstd_frames(
+    context: &mut DCtx<'_>,
+    stored: &[u8],
+    size: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     context
         .reset(ResetDirective::SessionOnly)
         .map_err(invalid_zstd)?;
-    let mut out = first_buffer(stored, size)?;
+    first_buffer(out, stored, size)?;
     let mut input = InBuffer::around(stored);
     loop {
         let filled = out.len();
-        let mut output = OutBuffer::around_pos(&mut out, filled);
+        let mut output = OutBuffer::around_pos(out, filled);
         let wanted = context
             .decompress_stream(&mut output, &mut input)
             .map_err(invalid_zstd)?;
         drop(output);
         let all_read = input.pos() == stored.len();
         if all_read && wanted == 0 {
-            return Ok(out);
+            return Ok(());
         }
         if out.len() == out.capacity() {
-            grow(&mut out, size)?;
+            grow(out, size)?;
         } else if all_read {
             return Err("is no valid zstd frame: it ends early".to_owned());
         }
@@ -216,16 +240,14 @@ fn invalid_zstd(code: ErrorCode) -> String {
     format!("is no valid zstd frame: {}", get_error_name(code))
 }
 
-fn first_buffer(stored: &[u8], size: usize) -> Result<Vec<u8>, String> {
-    buffer(size.min(stored.len().saturating_mul(FIRST_RATIO)))
+fn first_buffer(out: &mut Vec<u8>, stored: &[u8], size: usize) -> Result<(), String> {
+    reserve(out, size.min(stored.len().saturating_mul(FIRST_RATIO)))
 }
 
 /// Room for `size` bytes; the system hands out the pages only as they are written.
-fn buffer(size: usize) -> Result<Vec<u8>, String> {
-    let mut out = Vec::new();
+fn reserve(out: &mut Vec<u8>, size: usize) -> Result<(), String> {
     out.try_reserve_exact(size)
-        .map_err(|_| no_memory(size as u64))?;
-    Ok(out)
+        .map_err(|_| no_memory(size as u64))
 }
 
 /// Makes room in a full buffer: twice what it holds, and in the end one byte more than it should, which shows a
@@ -273,6 +295,9 @@ mod tests {
             (Codec::Zlib, &zlib_of(&plain)),
         ] {
             let unpack = |size| decompress(codec, stored, size, Limits::default());
+            let mut used = vec![1; 5];
+            decompress_into(codec, stored, size, Limits::default(), &mut used).unwrap();
+            assert_eq!(used, plain, "{codec:?}");
             assert_eq!(unpack(size).unwrap(), plain, "{codec:?}");
             for wrong in [size - 1, size + 1, 0, 1 << 40, u64::MAX] {
                 assert!(unpack(wrong).is_err(), "{codec:?} {wrong}");

@@ -51,11 +51,25 @@ impl Printer {
         self.verbosity > 0
     }
 
+    /// Columns of the terminal that stdout is, 80 when it is none.
+    pub fn width(self) -> usize {
+        const STANDARD: usize = 80;
+        match terminal_size::terminal_size_of(io::stdout()) {
+            Some((terminal_size::Width(columns), _)) => usize::from(columns).max(STANDARD),
+            None => STANDARD,
+        }
+    }
+
     /// Writes data to stdout. A closed pipe ends the program quietly, as `| head` expects.
     pub fn data(self, bytes: impl AsRef<[u8]>) -> Result<()> {
         let mut out = anstream::AutoStream::new(io::stdout(), self.choice(&io::stdout())).lock();
         let written = out.write_all(bytes.as_ref()).and_then(|()| out.flush());
         finish_stdout(written)
+    }
+
+    /// Data for stdout, piece by piece; see [`Printer::data`].
+    pub fn writer(self) -> io::BufWriter<DataWriter> {
+        io::BufWriter::with_capacity(64 * 1024, DataWriter(self))
     }
 
     /// Writes bytes that must arrive as they are. A terminal is refused: binary would garble it.
@@ -97,6 +111,29 @@ impl Printer {
             ColorChoice::Always => anstream::ColorChoice::Always,
             ColorChoice::Never => anstream::ColorChoice::Never,
         }
+    }
+}
+
+/// Hands every write to [`Printer::data`], or straight to stdout where that is no terminal: looking for
+/// colours in a large report takes longer than writing it.
+#[derive(Debug)]
+pub struct DataWriter(Printer);
+
+impl Write for DataWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = if io::stdout().is_terminal() {
+            self.0.data(bytes)
+        } else {
+            finish_stdout(io::stdout().lock().write_all(bytes))
+        };
+        match written {
+            Ok(()) => Ok(bytes.len()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -291,17 +291,28 @@ impl<'a> Cubin<'a> {
     }
 
     fn noted_family_target(&self, number: u16) -> bool {
-        let Some(run) = self
-            .tool_runs()
-            .ok()
-            .and_then(|runs| runs.into_iter().next())
-        else {
-            return false;
-        };
         let wanted = format!("sm_{number}f");
-        run.command
-            .split(|c: char| c == '=' || c == ',' || c.is_ascii_whitespace())
-            .any(|word| word == wanted)
+        self.noted_target().is_some_and(|target| target == wanted)
+    }
+
+    /// The architecture in the command line of the last tool, `sm_100f`.
+    fn noted_target(&self) -> Option<String> {
+        let runs = self.tool_runs().ok()?;
+        let words = runs
+            .first()?
+            .command
+            .split(|c: char| c == '=' || c == ',' || c.is_ascii_whitespace());
+        words
+            .filter(|word| word.starts_with("sm_"))
+            .map(str::to_owned)
+            .next()
+    }
+
+    /// Whether it may be for a family although [`Cubin::target`] says otherwise: no header tells, and the
+    /// tool that made it noted no architecture. A fatbin around it would know.
+    pub fn may_be_family(&self) -> bool {
+        let target = self.target();
+        target.number >= 100 && target.suffix.is_none() && self.noted_target().is_none()
     }
 
     /// The virtual architecture it was compiled from, `None` when it does not say.

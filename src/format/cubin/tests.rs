@@ -162,6 +162,14 @@ fn the_suffix_is_read_where_each_abi_has_it() {
         "100f .note.nv.tkinfo"
     );
     assert_eq!(target(&with(0x0600_6402), &section(&other)), "100 e_flags");
+
+    let may_be_family = |ident: &Ident, parts: &[Part<'_>]| {
+        let file = elf(ident, parts, false);
+        Cubin::parse(&file).unwrap().may_be_family()
+    };
+    assert!(may_be_family(&with(0x0600_6402), &[]));
+    assert!(!may_be_family(&with(0x0600_6402), &section(&other)));
+    assert!(!may_be_family(&ABI_8, &[]));
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(super) enum Token<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Lexer<'a> {
     bytes: &'a [u8],
+    /// The same as text, unless a comment or path holds bytes of another encoding.
+    text: Option<&'a str>,
     at: usize,
     peeked: Option<(Token<'a>, usize)>,
 }
@@ -23,6 +25,7 @@ impl<'a> Lexer<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
         Self {
             bytes,
+            text: std::str::from_utf8(bytes).ok(),
             at,
             peeked: None,
         }
@@ -94,14 +97,58 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// The next name of an instruction's operands, up to its `;`: a word that is neither a number nor a
+    /// register, but for `%envreg`. Most of a text is operands, so this goes straight over the rest.
+    pub(super) fn next_operand(&mut self) -> Result<Option<&'a str>, Malformed> {
+        // A token that was looked at already.
+        if let Some((_, start)) = self.peeked.take() {
+            self.at = start;
+        }
+        loop {
+            match self.bytes.get(self.at) {
+                None => return Err(self.malformed("PTX ends within an instruction")),
+                Some(b';') => {
+                    self.at += 1;
+                    return Ok(None);
+                }
+                Some(b'"') => {
+                    self.read()?;
+                }
+                Some(b'/') if matches!(self.bytes.get(self.at + 1), Some(b'/' | b'*')) => {
+                    self.skip_blanks()?;
+                }
+                Some(&byte) if IS_WORD[usize::from(byte)] => {
+                    let word = self.take_ascii(word_length(self.rest()));
+                    let is_register = byte == b'%' && !word.starts_with("%envreg");
+                    if !byte.is_ascii_digit() && !is_register {
+                        return Ok(Some(word));
+                    }
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    /// The next `length` bytes, which are ASCII.
+    fn take_ascii(&mut self, length: usize) -> &'a str {
+        let range = self.at..self.at + length;
+        self.at = range.end;
+        match self.text {
+            Some(text) => text.get(range),
+            None => std::str::from_utf8(&self.bytes[range]).ok(),
+        }
+        .unwrap_or_default()
+    }
+
     fn skip_blanks(&mut self) -> Result<(), Malformed> {
         loop {
             match self.rest() {
                 [b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c, ..] => self.at += 1,
                 [b'/', b'/', ..] => {
-                    self.at += find(self.rest(), b"\n").unwrap_or(self.rest().len())
+                    let rest = self.rest();
+                    self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
                 }
-                [b'/', b'*', ..] => match find(&self.rest()[2..], b"*/") {
+                [b'/', b'*', ..] => match memchr::memmem::find(&self.rest()[2..], b"*/") {
                     Some(length) => self.at += length + 4,
                     None => return Err(self.malformed("comment has no end")),
                 },
@@ -126,9 +173,7 @@ impl<'a> Lexer<'a> {
             self.at += length + 2;
             return Ok(Some(Token::String(&rest[1..=length])));
         }
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_$%.".contains(byte);
-        let length = rest.iter().position(|byte| !is_word(byte));
-        let length = length.unwrap_or(rest.len());
+        let length = word_length(rest);
         if length == 0 {
             if !first.is_ascii_graphic() {
                 return Err(self.malformed(format!("PTX text has a byte {first:#04x} here")));
@@ -136,9 +181,7 @@ impl<'a> Lexer<'a> {
             self.at += 1;
             return Ok(Some(Token::Punct(first)));
         }
-        self.at += length;
-        // Only ASCII bytes were taken.
-        let text = std::str::from_utf8(&rest[..length]).unwrap_or_default();
+        let text = self.take_ascii(length);
         Ok(Some(if first.is_ascii_digit() {
             Token::Number(text)
         } else {
@@ -147,11 +190,33 @@ impl<'a> Lexer<'a> {
     }
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
+/// Bytes of the word or number at the start. `::` is part of it: `ld.global.L2::128B.u32`.
+fn word_length(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        while bytes
+            .get(at)
+            .is_some_and(|&byte| IS_WORD[usize::from(byte)])
+        {
+            at += 1;
+        }
+        if at == 0 || !bytes[at..].starts_with(b"::") {
+            return at;
+        }
+        at += 2;
+    }
 }
+
+const IS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let is_other = matches!(byte as u8, b'_' | b'$' | b'%' | b'.');
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || is_other;
+        byte += 1;
+    }
+    table
+};
 
 /// Bytes before the closing quote; a backslash takes the next byte with it.
 fn string_length(bytes: &[u8]) -> Option<usize> {
@@ -218,6 +283,22 @@ mod tests {
                 ";",
                 "\"a\\\\\\\"b\"",
                 "0x1F"
+            ]
+        );
+        assert_eq!(
+            tokens("@p ld.global.L2::128B.v4.u32 {%r1}; a: ::"),
+            [
+                "@",
+                "p",
+                "ld.global.L2::128B.v4.u32",
+                "{",
+                "%r1",
+                "}",
+                ";",
+                "a",
+                ":",
+                ":",
+                ":"
             ]
         );
         assert!(Lexer::new(b"/* ", 0).next().is_err());

@@ -660,20 +660,16 @@ impl<'a> Parser<'a> {
         function: &mut Function<'a>,
         body: &mut Body<'a>,
     ) -> Result<(), Malformed> {
-        loop {
-            match self.lexer.need("an instruction")? {
-                Token::Punct(b';') => return Ok(()),
-                Token::Word("%envreg1" | "%envreg2") => function.reads_grid_registers = true,
-                Token::Word(word) if !word.starts_with('%') => {
-                    if let Some(&index) = self.names.get(word)
-                        && !body.hidden.contains(word)
-                    {
-                        body.references.insert(index);
-                    }
-                }
-                _ => {}
+        while let Some(word) = self.lexer.next_operand()? {
+            if matches!(word, "%envreg1" | "%envreg2") {
+                function.reads_grid_registers = true;
+            } else if let Some(&index) = self.names.get(word)
+                && !body.hidden.contains(word)
+            {
+                body.references.insert(index);
             }
         }
+        Ok(())
     }
 }
 
