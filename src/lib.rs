@@ -20,6 +20,7 @@ pub mod code;
 pub mod error;
 pub mod format;
 pub mod observe;
+pub mod pack;
 
 pub mod cli;
 pub mod ui;
