@@ -18,6 +18,7 @@
 pub mod bytes;
 pub mod code;
 pub mod error;
+pub mod ffi;
 pub mod format;
 pub mod observe;
 pub mod pack;
