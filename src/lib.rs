@@ -23,6 +23,7 @@ pub mod format;
 pub mod inspect;
 pub mod link;
 pub mod observe;
+pub mod pack;
 pub mod toolkit;
 
 pub mod cli;

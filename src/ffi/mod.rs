@@ -3,3 +3,8 @@
 #![allow(unsafe_code)]
 
 pub mod driver_probe;
+mod library;
+pub mod nvrtc;
+pub mod nvvm;
+
+pub use library::Library;
