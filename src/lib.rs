@@ -18,8 +18,10 @@
 pub mod bytes;
 pub mod code;
 pub mod error;
+pub mod ffi;
 pub mod format;
 pub mod observe;
+pub mod toolkit;
 
 pub mod cli;
 pub mod ui;

@@ -10,6 +10,9 @@ pub trait Observer: Sync {
     /// One line about a step or a decision, for `-v`.
     fn detail(&self, line: &str);
 
+    /// One line about work that takes long or changes something, such as a download; `-q` hides it.
+    fn status(&self, _line: &str) {}
+
     /// Work that takes long enough to want a progress bar begins; `total` is in bytes, where known.
     fn progress(&self, what: &str, total: Option<u64>) -> Box<dyn Progress>;
 }

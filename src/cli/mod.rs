@@ -9,6 +9,8 @@ use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
 use crate::error::{Category, Result};
 use crate::ui::{ColorChoice, MessageFormat, Printer};
 
+mod libraries;
+
 /// Declares each subcommand once: module, variant, and dispatch.
 macro_rules! subcommands {
     ($($(#[$attribute:meta])* $module:ident :: $variant:ident,)*) => {
@@ -28,6 +30,9 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    doctor::Doctor,
+    toolkit::Toolkit,
+    environment::Environment,
     completions::Completions,
     man::Man,
 }
@@ -147,6 +152,22 @@ fn usage(error: &clap::Error) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    /// Compares the JSON schema of a report with the one in `tests/schema`; `BLESS=1` rewrites that.
+    pub(super) fn schema_is_current<T: schemars::JsonSchema>(name: &str) {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema");
+        let path = folder.join(name);
+        let text = serde_json::to_string_pretty(&schemars::schema_for!(T)).unwrap() + "\n";
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::create_dir_all(folder).unwrap();
+            std::fs::write(&path, &text).unwrap();
+        }
+        let known = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            known == text,
+            "tests/schema/{name} is not what the code says: look at the change, then run with BLESS=1"
+        );
+    }
+
     #[test]
     fn the_command_tree_is_consistent() {
         super::command().debug_assert();

@@ -17,7 +17,7 @@ fn style(severity: Severity) -> Style {
 
 /// `error[arch-missing]: a.o: no code for sm_90`, then details and hints on lines of their own.
 /// Colour codes are always there; the stream strips them where they are not wanted.
-pub(super) fn text(diagnostic: &Diagnostic) -> String {
+pub fn text(diagnostic: &Diagnostic) -> String {
     let severity = style(diagnostic.severity);
     let mut out = format!(
         "{severity}{}[{}]{severity:#}: ",

@@ -5,5 +5,6 @@ mod printer;
 mod sanitize;
 pub mod table;
 
+pub use diagnostics::text as diagnostic_text;
 pub use printer::{ColorChoice, MessageFormat, Printer};
 pub use sanitize::sanitize;

@@ -133,6 +133,10 @@ impl Observer for Printer {
         }
     }
 
+    fn status(&self, line: &str) {
+        Self::status(*self, line);
+    }
+
     fn progress(&self, what: &str, total: Option<u64>) -> Box<dyn Progress> {
         // With -v the bar would run through the log lines.
         let shown = self.progress

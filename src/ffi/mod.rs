@@ -1,0 +1,5 @@
+//! The only unsafe code: loading NVIDIA's libraries at run time and calling them. Each file wraps one
+//! library in a safe type that owns its handles and returns plain values; no policy lives here.
+#![allow(unsafe_code)]
+
+pub mod driver_probe;
