@@ -20,6 +20,7 @@ pub mod code;
 pub mod error;
 pub mod ffi;
 pub mod format;
+pub mod link;
 pub mod observe;
 pub mod toolkit;
 

@@ -33,6 +33,7 @@ subcommands! {
     doctor::Doctor,
     toolkit::Toolkit,
     environment::Environment,
+    explain::Explain,
     completions::Completions,
     man::Man,
 }

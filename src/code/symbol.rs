@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Malformed;
-use crate::format::cubin::{self, Cubin, Place};
+use crate::format::cubin::{self, Cubin, Place, Stage};
 use crate::format::ptx::{self, Item, Linkage, Ptx};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -121,6 +121,9 @@ pub struct Symbol {
     /// A tentative definition: the largest of all inputs wins.
     pub common: bool,
     pub managed: bool,
+    /// Whether a variable has initial values of its own; without, it starts as zero.
+    #[serde(skip)]
+    pub initialised: bool,
     /// In bytes: of a function its code, of an undefined variable what its users believe.
     pub size: u64,
     pub section: Option<Arc<str>>,
@@ -139,7 +142,8 @@ impl Symbol {
     }
 }
 
-/// The symbols of one image and their call graph, which names symbols by their place in the list.
+/// The symbols of one image and their call graph, which names symbols by their place in the list. Of a
+/// linked cubin the graph is left out: it has served its purpose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Symbols {
     /// Every symbol, for a cubin the null symbol and the section symbols too, so that a symbol's place
@@ -173,6 +177,11 @@ impl Symbols {
             .into_iter()
             .map(|symbol| from_cubin_symbol(&sections, symbol))
             .collect();
+        // Linkers leave call graphs behind whose prototypes point nowhere (bitsandbytes of CUDA 12.1).
+        if cubin.stage() == Stage::Executable {
+            let calls = CallGraph::default();
+            return Ok(Self { list, calls });
+        }
         let graph = cubin.call_graph()?;
         let taken = &graph.address_taken;
         for (index, prototype) in cubin.prototypes()?.iter().chain(taken) {
@@ -267,6 +276,7 @@ fn from_ptx_symbol(symbol: &ptx::Symbol<'_>) -> Symbol {
         defined: symbol.defined,
         common: symbol.linkage == Linkage::Common,
         managed: false,
+        initialised: false,
         size: 0,
         section: None,
         prototype: None,
@@ -293,6 +303,7 @@ fn from_ptx_symbol(symbol: &ptx::Symbol<'_>) -> Symbol {
                 ptx::Space::Shared => Space::Shared,
             });
             out.managed = variable.managed;
+            out.initialised = variable.initialised;
             out.size = variable.size.unwrap_or(0);
         }
     }
@@ -330,6 +341,7 @@ fn from_cubin_symbol(sections: &[Arc<str>], symbol: cubin::Symbol<'_>) -> Symbol
         defined: !symbol.is_undefined(),
         common: symbol.place == Place::Common,
         managed: symbol.is_managed(),
+        initialised: section.as_deref() == Some(".nv.global.init"),
         size: symbol.size,
         section,
         prototype: None,

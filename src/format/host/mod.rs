@@ -8,13 +8,32 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use object::read::macho::{FatArch, MachOFatFile32, MachOFatFile64};
-use object::{Architecture, FileKind, Object, ObjectSection, SectionFlags};
+use object::{Architecture, FileKind, Object, ObjectSection, ObjectSymbol, SectionFlags};
 
 pub use linkage::Linkage;
 
 use super::claims::Claims;
 use super::text::text;
 use crate::error::Malformed;
+
+/// Names of the functions and variables that a host file defines.
+pub fn defined_symbols(bytes: &[u8]) -> Result<Vec<String>, Malformed> {
+    let file = object::File::parse(bytes).map_err(|error| damaged(0, error))?;
+    let defined = file
+        .symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.is_global());
+    // Each symbol may name the same long string.
+    let mut left = bytes.len().saturating_mul(4);
+    let mut names = Vec::new();
+    for symbol in defined {
+        let name = symbol.name_bytes().map_err(|error| damaged(0, error))?;
+        left = left.checked_sub(name.len()).ok_or_else(|| {
+            Malformed::new(0, "symbol names add up to more than four times the file")
+        })?;
+        names.push(text(name).into_owned());
+    }
+    Ok(names)
+}
 
 /// A host file.
 #[derive(Debug, Clone)]

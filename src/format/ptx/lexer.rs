@@ -33,6 +33,13 @@ impl<'a> Lexer<'a> {
         self.peeked.map_or(self.at, |(_, start)| start) as u64
     }
 
+    /// The text from an earlier [`Lexer::offset`] up to the next token.
+    pub(super) fn text_since(&self, start: u64) -> &'a [u8] {
+        // Offsets come from this lexer, whose text lies in memory.
+        let range = start as usize..self.offset() as usize;
+        self.bytes.get(range).unwrap_or_default()
+    }
+
     pub(super) fn malformed(&self, message: impl Into<String>) -> Malformed {
         Malformed::new(self.offset(), message)
     }

@@ -35,6 +35,8 @@ pub struct Symbol<'a> {
     pub linkage: Linkage,
     /// Whether the definition is here.
     pub defined: bool,
+    /// A function's body or a variable's initial value as it stands in the text; empty without.
+    pub text: &'a [u8],
     pub item: Item<'a>,
 }
 

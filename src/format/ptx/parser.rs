@@ -225,14 +225,22 @@ impl<'a> Parser<'a> {
     }
 
     /// Adds a symbol or finds the one that was declared before.
-    fn symbol(&mut self, name: &'a str, linkage: Linkage, item: Item<'a>, defined: bool) {
+    fn symbol(
+        &mut self,
+        name: &'a str,
+        linkage: Linkage,
+        item: Item<'a>,
+        definition: Option<&'a [u8]>,
+    ) {
         let place = self.ptx.symbols.len();
         // One symbol takes several bytes of text, and texts are below 4 GiB.
         let index = *self.names.entry(name).or_insert(place as u32) as usize;
+        let defined = definition.is_some();
         let symbol = Symbol {
             name,
             linkage,
             defined,
+            text: definition.unwrap_or_default(),
             item,
         };
         match self.ptx.symbols.get_mut(index) {
@@ -273,11 +281,14 @@ impl<'a> Parser<'a> {
             name,
             linkage,
             Item::Function(Box::new(function.clone())),
-            has_body,
+            has_body.then_some(&[]),
         );
         if has_body {
+            let start = self.lexer.offset();
             let body_function = self.body(function)?;
-            self.symbol(name, linkage, Item::Function(Box::new(body_function)), true);
+            let text = self.lexer.text_since(start);
+            let item = Item::Function(Box::new(body_function));
+            self.symbol(name, linkage, item, Some(text));
         }
         Ok(())
     }
@@ -458,6 +469,7 @@ impl<'a> Parser<'a> {
             let name = self.name(what)?;
             let extent = self.extent()?;
             let initialised = self.lexer.take(b'=')?;
+            let start = self.lexer.offset();
             let references = if initialised {
                 self.initialiser()?
             } else {
@@ -473,8 +485,9 @@ impl<'a> Parser<'a> {
                 initialised,
                 references,
             };
-            let defined = linkage != Linkage::Extern;
-            self.symbol(name, linkage, Item::Variable(variable), defined);
+            let text = self.lexer.text_since(start);
+            let definition = (linkage != Linkage::Extern).then_some(text);
+            self.symbol(name, linkage, Item::Variable(variable), definition);
             if !self.lexer.take(b',')? {
                 return self.lexer.expect(b';', what);
             }

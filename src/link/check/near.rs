@@ -1,0 +1,221 @@
+//! Who nearly defines what a link lacks: hints for an undefined symbol.
+
+use std::collections::HashMap;
+
+use super::names::{is_in_devrt, provided_since};
+use super::resolve::Resolution;
+use super::table::{Node, Table};
+use crate::code::demangled;
+use crate::error::Diagnostic;
+use crate::format::cubin::Release;
+
+/// A definition that the link cannot use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// As mangled in the file.
+    pub symbol: String,
+    /// As messages call it.
+    pub place: String,
+    pub why: Why,
+}
+
+/// What keeps a definition out of the link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// It is for another architecture, as it is spelt: `sm_80`.
+    OtherArch(String),
+    /// It was compiled without relocatable device code.
+    NotRelocatable,
+    /// It is a function of the host.
+    HostOnly,
+    /// It lies in a library that was not given, to be given as this option.
+    NotGiven(String),
+}
+
+/// An index of everything that could be meant by an undefined name. Building it takes longer than the check
+/// itself, so it is only made for a link that fails.
+#[derive(Debug)]
+pub struct Near<'t, 'c> {
+    table: &'t Table<'c>,
+    /// Defined functions and variables by their name without parameters.
+    by_base: HashMap<String, Vec<Node>>,
+    elsewhere: HashMap<&'t str, Vec<&'t Elsewhere>>,
+}
+
+impl<'t, 'c> Near<'t, 'c> {
+    pub fn new(table: &'t Table<'c>, resolution: &Resolution, elsewhere: &'t [Elsewhere]) -> Self {
+        let mut near = Self {
+            table,
+            by_base: HashMap::new(),
+            elsewhere: HashMap::new(),
+        };
+        for node in table.nodes() {
+            let symbol = table.symbol(node);
+            if symbol.is_defined() && resolution.target(table, node) == node {
+                near.by_base
+                    .entry(base(&symbol.name))
+                    .or_default()
+                    .push(node);
+            }
+        }
+        for found in elsewhere {
+            near.elsewhere.entry(&found.symbol).or_default().push(found);
+        }
+        near
+    }
+
+    /// Adds to a finding about `name` what else it could be. The surest come first, and guesses only where
+    /// nothing is sure.
+    pub fn add_hints(&self, mut finding: Diagnostic, name: &str, linker: Release) -> Diagnostic {
+        const MOST: usize = 3;
+        let mut hints: Vec<String> = known(name, linker).into_iter().collect();
+        let elsewhere = self.elsewhere.get(name).into_iter().flatten();
+        hints.extend(elsewhere.map(|found| found.hint()));
+        let base = base(name);
+        let same_base = self.by_base.get(&base).map_or(&[][..], Vec::as_slice);
+        hints.extend(same_base.iter().map(|&node| self.same_base(node, name)));
+        if hints.is_empty() {
+            hints.extend(self.similar(&base).map(|node| {
+                let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
+                format!("`{readable}`, which {unit} defines, has a similar name")
+            }));
+        }
+        hints.dedup();
+        for hint in hints.into_iter().take(MOST) {
+            finding = finding.hint(hint);
+        }
+        finding
+    }
+
+    /// `node` has the same name, but for parameters or visibility.
+    fn same_base(&self, node: Node, name: &str) -> String {
+        let symbol = self.table.symbol(node);
+        let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
+        if symbol.is_static && symbol.name == name {
+            return format!(
+                "{unit} has a static `{readable}`: drop `static` to let other inputs use it"
+            );
+        }
+        let is_mangled = |name: &str| demangled(name).is_some();
+        if is_mangled(&symbol.name) != is_mangled(name) {
+            return format!(
+                "{unit} defines `{}`: declare both `extern \"C\"`, or neither",
+                symbol.name
+            );
+        }
+        format!("{unit} defines `{readable}`: give both the same signature")
+    }
+
+    /// The defined name closest to `base`, if it is close.
+    fn similar(&self, base: &str) -> Option<Node> {
+        let most = match base.chars().count() {
+            0..4 => return None,
+            4..8 => 1,
+            _ => 2,
+        };
+        let distances = self
+            .by_base
+            .iter()
+            .filter_map(|(other, nodes)| Some((distance(base, other, most)?, nodes[0])));
+        distances.min().map(|(_, node)| node)
+    }
+}
+
+impl Elsewhere {
+    fn hint(&self) -> String {
+        let place = &self.place;
+        match &self.why {
+            Why::OtherArch(arch) => {
+                format!("{place} defines it for {arch} alone: build it for the target as well")
+            }
+            Why::NotRelocatable => {
+                format!("{place} defines it, but was compiled without `-rdc=true`")
+            }
+            Why::HostOnly => {
+                format!("{place} defines it for the host alone: mark it `__device__`")
+            }
+            Why::NotGiven(option) => format!("{place} defines it: add `{option}`"),
+        }
+    }
+}
+
+/// What is known of a name that no input of any link defines by itself.
+fn known(name: &str, linker: Release) -> Option<String> {
+    if let Some(since) = provided_since(name) {
+        return Some(format!(
+            "linkers of CUDA {since} and later provide it; this one is {linker}"
+        ));
+    }
+    is_in_devrt(name).then(|| "link libcudadevrt as well: add `-l cudadevrt`".to_owned())
+}
+
+/// The readable name without parameters, return type and template arguments: `ns::f` for
+/// `int ns::f<float>(float)`.
+fn base(name: &str) -> String {
+    let readable = demangled(name);
+    let text = readable.as_deref().unwrap_or(name);
+    let mut out = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            // `(anonymous namespace)::f(int)` starts with a parenthesis of its own.
+            '(' if depth == 0 && !text[at..].starts_with("(anonymous") => break,
+            ' ' if depth == 0 && !out.ends_with("(anonymous") => out.clear(),
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    if out.is_empty() { text.to_owned() } else { out }
+}
+
+/// The number of letters to insert, drop or change, if it is at most `most`.
+fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        let mut least = row[0];
+        for (j, right) in b.iter().enumerate() {
+            let change = diagonal + usize::from(left != right);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+            least = least.min(row[j + 1]);
+        }
+        if least > most {
+            return None;
+        }
+    }
+    row.last().copied().filter(|&distance| distance <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_names() {
+        for (name, wanted) in [
+            ("f", "f"),
+            ("_Z1fi", "f"),
+            ("_ZN2ns1fIfEEiT_", "ns::f"),
+            ("_ZN12_GLOBAL__N_11gEi", "(anonymous namespace)::g"),
+        ] {
+            assert_eq!(base(name), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn distances() {
+        assert_eq!(distance("axpy", "axpy", 2), Some(0));
+        assert_eq!(distance("axpy", "saxpy", 1), Some(1));
+        assert_eq!(distance("reduce_sum", "reduce_smu", 2), Some(2));
+        assert_eq!(distance("reduce_sum", "reduce_max", 2), None);
+        assert_eq!(distance("a", "abcdef", 2), None);
+    }
+}

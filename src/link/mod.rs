@@ -1,0 +1,7 @@
+//! Linking device code.
+
+pub mod check;
+pub mod explain;
+pub mod findings;
+pub mod messages;
+pub mod proof;

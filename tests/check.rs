@@ -1,0 +1,633 @@
+//! The symbol pass over programs whose verdict by nvlink is known.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+#[path = "common/programs.rs"]
+mod programs;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cudalink::code::ImageKind;
+use cudalink::error::{Diagnostic, Severity};
+use cudalink::format::cubin::{Cubin, Release};
+use cudalink::link::check::{self, Chosen, Outcome, Rules};
+use programs::Program;
+
+const RULES: Rules<'_> = Rules {
+    linker: Release {
+        major: 13,
+        minor: 5,
+    },
+    relocatable: false,
+    keep_kernels: &[],
+};
+
+/// Checks images under the names `a`, `b`, `c`…
+fn check(images: &[Vec<u8>], rules: &Rules<'_>) -> Outcome {
+    let name = |index: usize| match u8::try_from(index) {
+        Ok(index) if index < 26 => char::from(b'a' + index).to_string(),
+        _ => index.to_string(),
+    };
+    let names: Vec<String> = (0..images.len()).map(name).collect();
+    check_named(
+        names
+            .iter()
+            .map(String::as_str)
+            .zip(images.iter().map(Vec::as_slice)),
+        rules,
+    )
+}
+
+fn check_named<'a>(
+    images: impl Iterator<Item = (&'a str, &'a [u8])>,
+    rules: &Rules<'_>,
+) -> Outcome {
+    let chosen: Vec<Chosen<'_>> = images
+        .enumerate()
+        .map(|(input, (name, bytes))| Chosen {
+            name,
+            input,
+            input_name: name,
+            kind: if Cubin::is_cubin(bytes) {
+                ImageKind::Cubin
+            } else {
+                ImageKind::Ptx
+            },
+            bytes,
+        })
+        .collect();
+    match check::read(&chosen) {
+        Ok(units) => check::check(&units, rules, &|_| Vec::new()),
+        Err(error) => Outcome {
+            findings: error.diagnostics,
+            ..Outcome::default()
+        },
+    }
+}
+
+/// The codes of the errors, or `ok`.
+fn verdict(outcome: &Outcome) -> String {
+    let errors = outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error);
+    let mut codes: Vec<_> = errors.map(|finding| finding.code.as_str()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    if codes.is_empty() {
+        "ok".to_owned()
+    } else {
+        codes.join(" ")
+    }
+}
+
+fn ptx(program: &Program) -> Vec<Vec<u8>> {
+    program
+        .units
+        .iter()
+        .map(|unit| unit.clone().into_bytes())
+        .collect()
+}
+
+/// Compiles the units of a program; `None` when ptxas refuses one for this architecture.
+fn cubins(ptxas: &Path, program: &Program, arch: &str, folder: &Path) -> Option<Vec<PathBuf>> {
+    let compile = |(index, unit): (usize, &String)| {
+        let source = folder.join(format!("{index}.ptx"));
+        let cubin = folder.join(format!("{index}.cubin"));
+        std::fs::write(&source, unit).unwrap();
+        let mut command = Command::new(ptxas);
+        command
+            .args(["-c", "-arch", arch])
+            .arg(&source)
+            .arg("-o")
+            .arg(&cubin);
+        command.output().unwrap().status.success().then_some(cubin)
+    };
+    program.units.iter().enumerate().map(compile).collect()
+}
+
+#[test]
+fn programs_as_ptx() {
+    let mut wrong = Vec::new();
+    for program in programs::all()
+        .iter()
+        .filter(|program| !program.needs_registers())
+    {
+        let outcome = check(&ptx(program), &RULES);
+        if verdict(&outcome) != program.expected {
+            wrong.push(format!(
+                "{}: {}, expected {} {:#?}",
+                program.name,
+                verdict(&outcome),
+                program.expected,
+                outcome.findings
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Messages of a program's errors, which must not depend on what the inputs are.
+fn messages(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
+    let text = |finding: &Diagnostic| (finding.message.clone(), finding.inputs.clone());
+    outcome
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+        .map(text)
+        .collect()
+}
+
+#[test]
+fn programs_as_cubins_agree_with_ptx_and_with_nvlink() {
+    let tools = common::cuda_tool("ptxas").zip(common::cuda_tool("nvlink"));
+    let Some((ptxas, nvlink)) = tools else {
+        return common::skip("ptxas and nvlink are not here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    for arch in ["sm_75", "sm_100"] {
+        for program in programs::all() {
+            let Some(files) = cubins(&ptxas, &program, arch, folder.path()) else {
+                wrong.push(format!("{} {arch}: ptxas refuses it", program.name));
+                continue;
+            };
+            let images: Vec<Vec<u8>> = files
+                .iter()
+                .map(|file| std::fs::read(file).unwrap())
+                .collect();
+            let outcome = check(&images, &RULES);
+            if verdict(&outcome) != program.expected {
+                wrong.push(format!(
+                    "{} {arch}: {}, expected {} {:#?}",
+                    program.name,
+                    verdict(&outcome),
+                    program.expected,
+                    outcome.findings
+                ));
+            }
+            if !program.needs_registers()
+                && messages(&outcome) != messages(&check(&ptx(&program), &RULES))
+            {
+                wrong.push(format!(
+                    "{} {arch}: says something else of PTX: {:#?}",
+                    program.name,
+                    messages(&outcome)
+                ));
+            }
+            let mut command = Command::new(&nvlink);
+            command
+                .arg(format!("-arch={arch}"))
+                .args(&files)
+                .arg("-o")
+                .arg(folder.path().join("out"));
+            let links = command.output().unwrap().status.success();
+            let excused = program.nvlink_links && program.expected != "ok";
+            if links != program.nvlink_links && !excused {
+                wrong.push(format!("{} {arch}: nvlink links it: {links}", program.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The hints of the first finding.
+fn hints(units: &[&str]) -> Vec<String> {
+    let images: Vec<Vec<u8>> = units
+        .iter()
+        .map(|unit| programs::unit(unit).into_bytes())
+        .collect();
+    check(&images, &RULES).findings.remove(0).hints
+}
+
+#[test]
+fn an_undefined_symbol_is_told_who_nearly_defines_it() {
+    let calls = |name: &str| {
+        format!(
+            "{}{}",
+            programs::extern_function(name),
+            programs::kernel("k", &programs::call(name))
+        )
+    };
+    let defines = |linkage: &str, name: &str| programs::function(linkage, name, "");
+    assert_eq!(
+        hints(&[&calls("_Z1fi"), &defines(".visible", "_Z1ff")]),
+        ["b defines `f(float)`: give both the same signature"]
+    );
+    assert_eq!(
+        hints(&[&calls("_Z1fi"), &defines(".visible", "f")]),
+        ["b defines `f`: declare both `extern \"C\"`, or neither"]
+    );
+    let user = format!(
+        "{}{}",
+        defines("", "f"),
+        programs::kernel("k2", &programs::call("f"))
+    );
+    assert_eq!(
+        hints(&[&calls("f"), &user]),
+        ["b has a static `f`: drop `static` to let other inputs use it"]
+    );
+    assert_eq!(
+        hints(&[&calls("reduce_sum"), &defines(".visible", "reduce_smu")]),
+        ["`reduce_smu`, which b defines, has a similar name"]
+    );
+    assert_eq!(
+        hints(&[&calls("cudaCGSynchronizeGrid")]),
+        ["link libcudadevrt as well: add `-l cudadevrt`"]
+    );
+    assert!(hints(&[&calls("f"), &defines(".visible", "g")]).is_empty());
+}
+
+#[test]
+fn an_undefined_symbol_shows_the_way_from_a_kernel() {
+    let units = [
+        format!(
+            "{}{}",
+            programs::extern_function("g"),
+            programs::kernel("k", &programs::call("g"))
+        ),
+        format!(
+            "{}{}",
+            programs::extern_function("f"),
+            programs::function(".visible", "g", &programs::call("f"))
+        ),
+    ];
+    let images = units.map(|unit| programs::unit(&unit).into_bytes());
+    let outcome = check(&images, &RULES);
+    let finding = &outcome.findings[0];
+    assert_eq!(finding.message, "no input defines `f`");
+    assert_eq!(finding.inputs, ["b"]);
+    assert_eq!(finding.details, ["needed by a kernel: `k` → `g` → `f`"]);
+    assert_eq!(outcome.missing, ["f"]);
+    let relocatable = check(
+        &images,
+        &Rules {
+            relocatable: true,
+            ..RULES
+        },
+    );
+    assert_eq!(verdict(&relocatable), "ok");
+    assert_eq!(
+        relocatable.findings[0].details,
+        ["the final link must define it"]
+    );
+}
+
+#[test]
+fn a_name_that_a_newer_linker_provides() {
+    let unit = format!(
+        "{}{}",
+        programs::extern_function("cudaGraphLaunch"),
+        programs::kernel("k", &programs::call("cudaGraphLaunch"))
+    );
+    let images = [programs::unit(&unit).into_bytes()];
+    assert_eq!(verdict(&check(&images, &RULES)), "ok");
+    let old = Rules {
+        linker: Release {
+            major: 11,
+            minor: 8,
+        },
+        ..RULES
+    };
+    let finding = check(&images, &old).findings.remove(0);
+    assert_eq!(
+        finding.hints,
+        ["linkers of CUDA 12.0 and later provide it; this one is 11.8"]
+    );
+}
+
+#[test]
+fn kept_kernels_are_named_exactly() {
+    let images = [programs::unit(&format!(
+        "{}{}",
+        programs::kernel("axpy", ""),
+        programs::kernel("axpy2", "")
+    ))
+    .into_bytes()];
+    let keep = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let outcome = check(
+            &images,
+            &Rules {
+                keep_kernels: &names,
+                ..RULES
+            },
+        );
+        let kernels = outcome
+            .kernels
+            .clone()
+            .unwrap()
+            .into_iter()
+            .map(|kernel| kernel.name)
+            .collect::<Vec<_>>();
+        (verdict(&outcome), kernels)
+    };
+    assert_eq!(
+        keep(&["axpy2"]),
+        ("ok".to_owned(), vec!["axpy2".to_owned()])
+    );
+    // Linkers keep what has the name as a part.
+    assert_eq!(keep(&["axpy"]).1, ["axpy", "axpy2"]);
+    assert_eq!(keep(&["axp"]).0, "unknown-kernel");
+}
+
+#[test]
+fn definitions_outside_of_the_link_are_found() {
+    use cudalink::code::{Arch, ObjectCode};
+    use cudalink::link::check::{Outside, search};
+    let Some(nvcc) = common::cuda_tool("nvcc") else {
+        return common::skip("nvcc is not here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("b.cu");
+    std::fs::write(
+        &source,
+        "__host__ __device__ int both(int x) { return x + 1; }\nint host(int x) { return x; }\n\
+         __device__ __noinline__ int device(int x) { return x * clock(); }\n\
+         __global__ void k(int *p) { *p = device(*p) + both(*p); }\n",
+    )
+    .unwrap();
+    let compile = |name: &str, options: &[&str]| {
+        let out = folder.path().join(name);
+        let done = Command::new(&nvcc)
+            .args(options)
+            .arg(&source)
+            .arg("-o")
+            .arg(&out)
+            .output()
+            .unwrap();
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        out
+    };
+    let rdc = compile(
+        "rdc.o",
+        &["-rdc=true", "-c", "-gencode", "arch=compute_80,code=sm_80"],
+    );
+    let whole = compile("whole.o", &["-c", "-arch=sm_90"]);
+    let archive = compile("libhelp.a", &["-lib", "-rdc=true", "-arch=sm_90"]);
+    let find = |inputs: &[&PathBuf], folders: &[PathBuf], name: &str| {
+        let inputs: Vec<ObjectCode> = inputs
+            .iter()
+            .map(|path| ObjectCode::open(path).unwrap())
+            .collect();
+        let outside = Outside {
+            inputs: &inputs,
+            folders,
+            target: Arch::new(90),
+        };
+        let found = search(&[name], &outside)
+            .into_iter()
+            .map(|found| (found.place, found.why));
+        found.collect::<Vec<_>>()
+    };
+    use cudalink::link::check::Why;
+    let rdc_name = rdc.display().to_string();
+    assert_eq!(
+        find(&[&rdc], &[], "_Z6devicei"),
+        [(rdc_name.clone(), Why::OtherArch("sm_80".to_owned()))]
+    );
+    assert_eq!(find(&[&rdc], &[], "_Z4hosti"), [(rdc_name, Why::HostOnly)]);
+    assert_eq!(
+        find(&[&whole], &[], "_Z6devicei"),
+        [(whole.display().to_string(), Why::NotRelocatable)]
+    );
+    let folders = [folder.path().to_owned()];
+    let found = find(&[], &folders, "_Z4bothi");
+    assert_eq!(found[0].1, Why::NotGiven("-l help".to_owned()));
+    assert!(
+        found[0].0.starts_with(&archive.display().to_string()),
+        "{found:?}"
+    );
+    assert!(find(&[&archive], &folders, "_Z4none").is_empty());
+}
+
+/// What the findings say, one line each: message, inputs, details.
+fn told(units: &[&str]) -> Vec<String> {
+    let images: Vec<Vec<u8>> = units
+        .iter()
+        .map(|unit| programs::unit(unit).into_bytes())
+        .collect();
+    let line = |finding: &Diagnostic| {
+        let severity = finding.severity.as_str();
+        format!(
+            "{severity}[{}] {}: {} | {}",
+            finding.code,
+            finding.inputs.join(" "),
+            finding.message,
+            finding.details.join("; ")
+        )
+    };
+    check(&images, &RULES).findings.iter().map(line).collect()
+}
+
+#[test]
+fn findings_name_inputs_and_reasons() {
+    let k = |name: &str| programs::kernel(name, "");
+    let function = |body: &str, kernel: &str| {
+        format!(
+            "{}{}",
+            programs::function(".visible", "_Z1fi", body),
+            k(kernel)
+        )
+    };
+    assert_eq!(
+        told(&[&function("", "k1"), &function("", "k2")]),
+        [
+            "error[duplicate-symbol] a b: `_Z1fi` is defined more than once | the definitions are equal"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &function("", "k1"),
+            &function("st.global.u32 [%d1], %r1;", "k2"),
+            &k("k3")
+        ]),
+        [
+            "error[duplicate-symbol] a b: `_Z1fi` is defined more than once | the definitions are different"
+        ]
+    );
+    let calls = format!(
+        ".extern .func _Z1fi(.param .b64 a);\n.visible .entry k() {{ .reg .b64 %d<3>; {{ .param .b64 q; st.param.b64 [q], %d1; call _Z1fi, (q); }} ret; }}"
+    );
+    assert_eq!(
+        told(&[&calls, &programs::function(".visible", "_Z1fi", "")]),
+        [
+            "error[prototype-mismatch] a b: `_Z1fi` is used with different signatures | \
+          declared in a: returns nothing, takes 64 bits (`#vl`); defined in b: returns nothing, takes 32 bits (`#vi`)"
+        ]
+    );
+    let variable = |declaration: &str, kernel: &str| {
+        format!(
+            "{declaration}\n{}",
+            programs::kernel(kernel, "mov.u64 %d1, v;")
+        )
+    };
+    assert_eq!(
+        told(&[
+            &variable(".extern .global .b8 v[16];", "k1"),
+            &variable(".visible .global .b8 v[32];", "k2")
+        ]),
+        [
+            "error[size-mismatch] a b: `v` is declared with different sizes | declared in a: 16 bytes; defined in b: 32 bytes"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &variable(".extern .const .b8 v[16];", "k1"),
+            &variable(".visible .global .attribute(.managed) .b8 v[16];", "k2")
+        ]),
+        [
+            "error[kind-mismatch] a b: `v` is declared as different things | \
+          declared in a: variable in constant memory; defined in b: managed variable in global memory"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &variable(".weak .global .u32 v = 1;", "k1"),
+            &variable(".weak .global .u32 v = 2;", "k2")
+        ]),
+        [
+            "warning[duplicate-symbol] a b: `v` is defined with different initial values | the one in a is taken"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            ".weak .entry k(.param .u64 a) .maxntid 128 { ret; }",
+            ".weak .entry k(.param .u64 a) .maxntid 256 { ret; }"
+        ]),
+        [
+            "warning[kind-mismatch] a b: kernel `k` is defined with different parameters or launch bounds; the first is taken | \
+          weak in a: parameters of 8 bytes, at most 128x1x1 threads; weak in b: parameters of 8 bytes, at most 256x1x1 threads"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &k("k"),
+            &programs::function(".visible", "f", ""),
+            &programs::function(".visible", "g", "")
+        ]),
+        [
+            "warning[unused-input] b c: contributes nothing to the result | \
+          it has no kernel and no variable, and nothing that is live calls its functions"
+        ]
+    );
+    assert_eq!(
+        told(&[]),
+        ["error[no-kernels] : the result would hold no kernel | "]
+    );
+}
+
+#[test]
+fn severities_can_be_changed() {
+    use cudalink::error::Code;
+    use cudalink::link::check::Levels;
+    let levels = Levels {
+        allow: vec![Code::DuplicateSymbol],
+        deny: vec![Code::StackUnknown],
+    };
+    let severity = |finding| levels.apply(finding).severity;
+    assert_eq!(
+        severity(Diagnostic::error(Code::DuplicateSymbol, "")),
+        Severity::Warning
+    );
+    assert_eq!(
+        severity(Diagnostic::warning(Code::DuplicateSymbol, "")),
+        Severity::Note
+    );
+    assert_eq!(
+        severity(Diagnostic::note(Code::StackUnknown, "")),
+        Severity::Error
+    );
+    assert_eq!(
+        severity(Diagnostic::error(Code::SizeMismatch, "")),
+        Severity::Error
+    );
+}
+
+/// Every unit has a kernel that calls a function of the next one; all have one static and one weak function.
+#[test]
+fn ten_thousand_units() {
+    const COUNT: usize = 10_000;
+    let unit = |index: usize| {
+        let next = format!("f{}", (index + 1) % COUNT);
+        let body = format!(
+            "{}{}{}",
+            programs::call(&next),
+            programs::call("helper"),
+            programs::call("shared")
+        );
+        programs::unit(&format!(
+            "{}{}{}{}{}",
+            programs::extern_function(&next),
+            programs::function("", "helper", ""),
+            programs::function(".weak", "shared", ""),
+            programs::function(".visible", &format!("f{index}"), ""),
+            programs::kernel(&format!("k{index}"), &body),
+        ))
+        .into_bytes()
+    };
+    let mut images: Vec<Vec<u8>> = (0..COUNT).map(unit).collect();
+    let outcome = check(&images, &RULES);
+    assert_eq!(verdict(&outcome), "ok");
+    assert_eq!(outcome.kernels.unwrap().len(), COUNT);
+    images.truncate(COUNT - 1);
+    let outcome = check(&images, &RULES);
+    assert_eq!(outcome.missing, [format!("f{}", COUNT - 1)]);
+    // One object given twice: every function and kernel is a duplicate, and all are told.
+    images[1] = images[0].clone();
+    assert_eq!(
+        verdict(&check(&images, &RULES)),
+        "duplicate-symbol undefined-symbol"
+    );
+}
+
+/// Links of real files: each folder in `CUDALINK_CHECK_FOLDERS` (a list separated by `:`) holds the images of
+/// one link that works.
+#[test]
+fn real_links_have_no_errors() {
+    let folders = std::env::var_os("CUDALINK_CHECK_FOLDERS").unwrap_or_default();
+    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
+        let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        files.sort();
+        let images: Vec<(String, Vec<u8>)> = files
+            .iter()
+            .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
+            .collect();
+        let outcome = check_named(
+            images.iter().map(|(name, bytes)| (&**name, &**bytes)),
+            &RULES,
+        );
+        println!("{}: {:#?}", folder.display(), outcome.findings);
+        assert_eq!(verdict(&outcome), "ok");
+    }
+}
+
+/// Executable cubins that are known to be good, in the folders of `CUDALINK_PROOF_FOLDERS`.
+#[test]
+fn real_results_hold() {
+    use cudalink::link::proof::{Promise, prove};
+    let folders = std::env::var_os("CUDALINK_PROOF_FOLDERS").unwrap_or_default();
+    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let bytes = std::fs::read(&path).unwrap();
+            let promise = Promise {
+                kernels: None,
+                keep_kernels: &[],
+                relocatable: false,
+                linker: RULES.linker,
+            };
+            let found = prove(&bytes, &promise)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            assert!(found.is_empty(), "{}: {found:#?}", path.display());
+        }
+    }
+}
