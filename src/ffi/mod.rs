@@ -3,3 +3,6 @@
 #![allow(unsafe_code)]
 
 pub mod driver_probe;
+mod library;
+
+pub use library::Library;
