@@ -4,5 +4,6 @@
 
 pub mod driver_probe;
 mod library;
+pub mod nvjitlink;
 
 pub use library::Library;
