@@ -8,6 +8,6 @@ mod reader;
 mod unpack;
 
 pub use blob::Blob;
-pub use open::{STDIN_NAME, open, read_all};
+pub use open::{STDIN_NAME, from_file, open, read_all};
 pub use reader::Reader;
 pub use unpack::unpack;

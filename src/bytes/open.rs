@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use super::Blob;
@@ -33,6 +33,17 @@ pub fn open(path: &Path) -> Result<Blob> {
     } else {
         read_all(file, &path.display().to_string())
     }
+}
+
+/// The bytes of an open file from its start, wherever it stands.
+pub fn from_file(mut file: &File) -> std::io::Result<Blob> {
+    if file.metadata()?.len() >= MAP_FROM {
+        return map(file);
+    }
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes.into())
 }
 
 /// Reads a stream to its end; `name` is for the message when that fails.

@@ -4,6 +4,7 @@
 
 pub mod driver_probe;
 mod library;
+pub mod nvjitlink;
 pub mod nvrtc;
 pub mod nvvm;
 

@@ -5,3 +5,4 @@ pub mod explain;
 pub mod findings;
 pub mod messages;
 pub mod proof;
+pub mod worker;
