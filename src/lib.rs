@@ -22,6 +22,7 @@ pub mod ffi;
 pub mod format;
 pub mod link;
 pub mod observe;
+pub mod run;
 pub mod toolkit;
 
 pub mod cli;

@@ -36,6 +36,7 @@ subcommands! {
     explain::Explain,
     completions::Completions,
     man::Man,
+    run::Run,
 }
 
 /// Link, inspect, check and launch CUDA device code.

@@ -2,4 +2,5 @@
 //! library in a safe type that owns its handles and returns plain values; no policy lives here.
 #![allow(unsafe_code)]
 
+pub mod driver;
 pub mod driver_probe;
