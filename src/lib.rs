@@ -24,6 +24,7 @@ pub mod inspect;
 pub mod link;
 pub mod observe;
 pub mod pack;
+pub mod run;
 pub mod toolkit;
 
 pub mod cli;

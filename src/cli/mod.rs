@@ -38,6 +38,7 @@ subcommands! {
     extract::Extract,
     completions::Completions,
     man::Man,
+    run::Run,
 }
 
 /// Link, inspect, check and launch CUDA device code.

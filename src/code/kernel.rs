@@ -246,7 +246,7 @@ fn grid_sync(ptx: &Ptx<'_>) -> Vec<Option<bool>> {
 }
 
 /// Functions that the driver provides and that synchronise nothing.
-fn is_system_call(name: &str) -> bool {
+pub fn is_system_call(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "vprintf",
         "vfprintf",

@@ -15,6 +15,6 @@ pub use arch::{Arch, Suffix};
 pub use demangle::{Demangler, demangled};
 pub use expand::{ExpandOptions, Expansion, Visitor};
 pub use image::{Compression, Group, Image, ImageData, ImageKind, Loadable, Producer};
-pub use kernel::{Common, Function, Functions, Kernel, Param, Resources, Spills};
+pub use kernel::{Common, Function, Functions, Kernel, Param, Resources, Spills, is_system_call};
 pub use object_code::ObjectCode;
 pub use symbol::{Binding, CallGraph, Space, Symbol, SymbolKind, Symbols};

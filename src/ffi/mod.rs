@@ -2,6 +2,7 @@
 //! library in a safe type that owns its handles and returns plain values; no policy lives here.
 #![allow(unsafe_code)]
 
+pub mod driver;
 pub mod driver_probe;
 mod library;
 pub mod nvjitlink;
