@@ -1,5 +1,6 @@
 //! Linking device code.
 
+pub mod builtin;
 pub mod check;
 pub mod explain;
 pub mod findings;
