@@ -66,32 +66,62 @@ fn place_constants(program: &Program, live: &Live, layout: &mut Layout) {
         let own = program.function(kernel);
         if let (Some(section), Some(constants)) = (own.constants_section, own.constants) {
             let align = program.section(section).align;
-            banks.insert(kernel, Constants { section: Some(section), data: constants.data.to_vec(), align });
+            banks.insert(
+                kernel,
+                Constants {
+                    section: Some(section),
+                    data: constants.data.to_vec(),
+                    align,
+                },
+            );
             order.push(kernel);
         }
     }
     for function in live.kept(program).rev() {
-        let Some(own) = program.function(function).constants.filter(|_| !program.function(function).is_kernel) else {
+        let Some(own) = program
+            .function(function)
+            .constants
+            .filter(|_| !program.function(function).is_kernel)
+        else {
             continue;
         };
         let kernels = reached_by.get(&function).map_or(&[][..], Vec::as_slice);
         let bank = |kernel| banks.get(kernel);
-        let align = kernels.iter().filter_map(bank).map(|bank| bank.align).max().unwrap_or(1).max(own.align);
-        let end = kernels.iter().filter_map(bank).map(|bank| bank.data.len() as u64).max().unwrap_or(0);
+        let align = kernels
+            .iter()
+            .filter_map(bank)
+            .map(|bank| bank.align)
+            .max()
+            .unwrap_or(1)
+            .max(own.align);
+        let end = kernels
+            .iter()
+            .filter_map(bank)
+            .map(|bank| bank.data.len() as u64)
+            .max()
+            .unwrap_or(0);
         let start = end.next_multiple_of(align);
         layout.constants_at.insert(function, start);
         for &kernel in kernels.iter().rev() {
             let bank = banks.entry(kernel).or_insert_with(|| {
                 order.push(kernel);
-                Constants { section: None, data: Vec::new(), align }
+                Constants {
+                    section: None,
+                    data: Vec::new(),
+                    align,
+                }
             });
             bank.align = bank.align.max(align);
             bank.data.resize(start as usize, 0);
             bank.data.extend(own.data);
-            bank.data.resize(bank.data.len().next_multiple_of(align as usize), 0);
+            bank.data
+                .resize(bank.data.len().next_multiple_of(align as usize), 0);
         }
     }
-    layout.constants = order.into_iter().filter_map(|kernel| Some((kernel, banks.remove(&kernel)?))).collect();
+    layout.constants = order
+        .into_iter()
+        .filter_map(|kernel| Some((kernel, banks.remove(&kernel)?)))
+        .collect();
 }
 
 /// One kernel's shared memory while it is laid out.
@@ -120,9 +150,17 @@ impl<'p, 'a> Shared<'p, 'a> {
         let mut seen = HashSet::new();
         let mut external: HashMap<FunctionId, u64> = HashMap::new();
         for list in &program.relocations {
-            let Some(owner) = program.section(list.target).owner.filter(|&owner| live.keeps(owner)) else { continue };
+            let Some(owner) = program
+                .section(list.target)
+                .owner
+                .filter(|&owner| live.keeps(owner))
+            else {
+                continue;
+            };
             for record in &list.records {
-                let Meaning::Shared(id) = program.symbol(record.symbol).meaning else { continue };
+                let Meaning::Shared(id) = program.symbol(record.symbol).meaning else {
+                    continue;
+                };
                 let variable = &program.shared[id.at()];
                 if variable.is_external {
                     let align = external.entry(owner).or_insert(1);
@@ -146,9 +184,23 @@ impl<'p, 'a> Shared<'p, 'a> {
                     }
                 }
             }
-            of.insert(kernel, Kernel { variables, align: program.function(kernel).shared_align, ..Kernel::default() });
+            of.insert(
+                kernel,
+                Kernel {
+                    variables,
+                    align: program.function(kernel).shared_align,
+                    ..Kernel::default()
+                },
+            );
         }
-        Ok(Self { program, live, kernels, of, users, external })
+        Ok(Self {
+            program,
+            live,
+            kernels,
+            of,
+            users,
+            external,
+        })
     }
 
     fn variable(&self, id: SharedId) -> &super::merge::SharedVariable {
@@ -164,7 +216,11 @@ impl<'p, 'a> Shared<'p, 'a> {
             .map(SharedId)
             .filter(|&id| self.variable(id).is_public)
             .collect();
-        let by_size = list_sort(&public, &|a, b| self.variable(a).size > self.variable(b).size, Ties::Second);
+        let by_size = list_sort(
+            &public,
+            &|a, b| self.variable(a).size > self.variable(b).size,
+            Ties::Second,
+        );
         let common: Vec<SharedId> = by_size
             .iter()
             .copied()
@@ -177,12 +233,26 @@ impl<'p, 'a> Shared<'p, 'a> {
         self.place_own(&by_size, &common, layout);
         self.place_external(layout);
 
-        let reserved = if self.program.number >= 90 { RESERVED_FROM_SM_90 } else { 0 };
-        let has_external = self.program.shared.iter().any(|variable| variable.is_external);
+        let reserved = if self.program.number >= 90 {
+            RESERVED_FROM_SM_90
+        } else {
+            0
+        };
+        let has_external = self
+            .program
+            .shared
+            .iter()
+            .any(|variable| variable.is_external);
         layout.keeps_public_shared = has_external;
         for (&id, kernel) in &self.of {
             if kernel.end > 0 || kernel.external.is_some() || !common.is_empty() && has_external {
-                layout.shared.insert(id, SharedSize { size: kernel.end + reserved, align: kernel.align });
+                layout.shared.insert(
+                    id,
+                    SharedSize {
+                        size: kernel.end + reserved,
+                        align: kernel.align,
+                    },
+                );
             }
         }
         Ok(())
@@ -191,12 +261,18 @@ impl<'p, 'a> Shared<'p, 'a> {
     /// Variables of several kernels (or of dead code only): first fit into slots whose members share no kernel.
     fn place_common(&mut self, common: &[SharedId], layout: &mut Layout) -> Result<()> {
         if common.len() > MOST_COMMON_VARIABLES {
-            return Err(unsupported("the inputs", format_args!("how to place {} common shared variables", common.len())));
+            return Err(unsupported(
+                "the inputs",
+                format_args!("how to place {} common shared variables", common.len()),
+            ));
         }
         let mut slots: Vec<(Vec<SharedId>, HashSet<FunctionId>)> = Vec::new();
         for &id in common {
             let users = self.users(id);
-            match slots.iter_mut().find(|(_, taken)| !users.iter().any(|user| taken.contains(user))) {
+            match slots
+                .iter_mut()
+                .find(|(_, taken)| !users.iter().any(|user| taken.contains(user)))
+            {
                 Some((slot, taken)) => {
                     slot.push(id);
                     taken.extend(users);
@@ -206,12 +282,20 @@ impl<'p, 'a> Shared<'p, 'a> {
         }
         let mut at = 0u64;
         for (slot, _) in &slots {
-            let align = slot.iter().map(|&id| self.variable(id).align).max().unwrap_or(1);
+            let align = slot
+                .iter()
+                .map(|&id| self.variable(id).align)
+                .max()
+                .unwrap_or(1);
             at = at.next_multiple_of(align);
             for &id in slot {
                 layout.offsets.insert(id, at);
             }
-            at += slot.iter().map(|&id| self.variable(id).size).max().unwrap_or(0);
+            at += slot
+                .iter()
+                .map(|&id| self.variable(id).size)
+                .max()
+                .unwrap_or(0);
         }
         Ok(())
     }
@@ -219,9 +303,19 @@ impl<'p, 'a> Shared<'p, 'a> {
     /// What one kernel alone uses follows: largest alignment first, then smallest size.
     fn place_own(&mut self, by_size: &[SharedId], common: &[SharedId], layout: &mut Layout) {
         let is_common: HashSet<SharedId> = common.iter().copied().collect();
-        let rank: HashMap<SharedId, usize> = by_size.iter().rev().enumerate().map(|(rank, &id)| (id, rank)).collect();
-        let public_align = self.program.public_shared_section.map_or(1, |id| self.program.section(id).align);
-        let all: Vec<SharedId> = (0..self.program.shared.len() as u32).map(SharedId).collect();
+        let rank: HashMap<SharedId, usize> = by_size
+            .iter()
+            .rev()
+            .enumerate()
+            .map(|(rank, &id)| (id, rank))
+            .collect();
+        let public_align = self
+            .program
+            .public_shared_section
+            .map_or(1, |id| self.program.section(id).align);
+        let all: Vec<SharedId> = (0..self.program.shared.len() as u32)
+            .map(SharedId)
+            .collect();
         let mut own_of: HashMap<FunctionId, Vec<SharedId>> = HashMap::new();
         for &id in all.iter().filter(|&&id| !self.variable(id).is_external) {
             if let [user] = self.users(id) {
@@ -229,7 +323,9 @@ impl<'p, 'a> Shared<'p, 'a> {
             }
         }
         for &id in &self.kernels {
-            let Some(mut kernel) = self.of.remove(&id) else { continue };
+            let Some(mut kernel) = self.of.remove(&id) else {
+                continue;
+            };
             let ends = kernel.variables.iter().filter(|id| is_common.contains(id));
             kernel.end = ends
                 .map(|id| layout.offsets.get(id).copied().unwrap_or(0) + self.variable(*id).size)
@@ -240,14 +336,24 @@ impl<'p, 'a> Shared<'p, 'a> {
                 own.iter().partition(|&&id| self.variable(id).is_public);
             public.sort_by_key(|id| std::cmp::Reverse(rank.get(id).copied()));
             let list: Vec<SharedId> = private.into_iter().chain(public).collect();
-            let key = |id: SharedId| (std::cmp::Reverse(self.variable(id).align), self.variable(id).size);
+            let key = |id: SharedId| {
+                (
+                    std::cmp::Reverse(self.variable(id).align),
+                    self.variable(id).size,
+                )
+            };
             for id in list_sort(&list, &|a, b| key(a) < key(b), Ties::First) {
                 let variable = self.variable(id);
                 kernel.end = kernel.end.next_multiple_of(variable.align);
                 layout.offsets.insert(id, kernel.end);
                 kernel.end += variable.size;
             }
-            let align = kernel.variables.iter().map(|&id| self.variable(id).align).max().unwrap_or(1);
+            let align = kernel
+                .variables
+                .iter()
+                .map(|&id| self.variable(id).align)
+                .max()
+                .unwrap_or(1);
             kernel.align = kernel.align.max(align);
             if !common.is_empty() {
                 kernel.align = kernel.align.max(public_align);
@@ -259,7 +365,11 @@ impl<'p, 'a> Shared<'p, 'a> {
     /// External shared memory starts at the aligned end of static; kernels that share a function using it form a group
     /// with the group's maximum.
     fn place_external(&mut self, layout: &mut Layout) {
-        let mut group: HashMap<FunctionId, FunctionId> = self.kernels.iter().map(|&kernel| (kernel, kernel)).collect();
+        let mut group: HashMap<FunctionId, FunctionId> = self
+            .kernels
+            .iter()
+            .map(|&kernel| (kernel, kernel))
+            .collect();
         fn leader(group: &HashMap<FunctionId, FunctionId>, mut kernel: FunctionId) -> FunctionId {
             while let Some(&next) = group.get(&kernel).filter(|&&next| next != kernel) {
                 kernel = next;
@@ -269,7 +379,9 @@ impl<'p, 'a> Shared<'p, 'a> {
         let mut first_kernel: HashMap<FunctionId, FunctionId> = HashMap::new();
         for &kernel in &self.kernels {
             for function in &self.live.reach[kernel.at()] {
-                let Some(&align) = self.external.get(function) else { continue };
+                let Some(&align) = self.external.get(function) else {
+                    continue;
+                };
                 let first = *first_kernel.entry(*function).or_insert(kernel);
                 if let Some(kernel) = self.of.get_mut(&kernel) {
                     kernel.external = Some(kernel.external.unwrap_or(1).max(align));
@@ -279,13 +391,26 @@ impl<'p, 'a> Shared<'p, 'a> {
             }
         }
         let mut members: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
-        for &kernel in self.kernels.iter().filter(|kernel| self.of.get(kernel).is_some_and(|k| k.external.is_some())) {
-            members.entry(leader(&group, kernel)).or_default().push(kernel);
+        for &kernel in self
+            .kernels
+            .iter()
+            .filter(|kernel| self.of.get(kernel).is_some_and(|k| k.external.is_some()))
+        {
+            members
+                .entry(leader(&group, kernel))
+                .or_default()
+                .push(kernel);
         }
         for kernels in members.values() {
             let facts = || kernels.iter().filter_map(|kernel| self.of.get(kernel));
-            let align = facts().filter_map(|kernel| kernel.external).max().unwrap_or(1);
-            let start = facts().map(|kernel| kernel.end.next_multiple_of(align)).max().unwrap_or(0);
+            let align = facts()
+                .filter_map(|kernel| kernel.external)
+                .max()
+                .unwrap_or(1);
+            let start = facts()
+                .map(|kernel| kernel.end.next_multiple_of(align))
+                .max()
+                .unwrap_or(0);
             for id in kernels {
                 if let Some(kernel) = self.of.get_mut(id) {
                     kernel.end = start;

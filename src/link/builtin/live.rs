@@ -10,7 +10,14 @@ use super::merge::{FunctionId, Program, PrototypeId, Rank, SymbolId};
 use crate::error::{Category, Code, Diagnostic, Error, Result};
 
 /// Functions the driver provides, never undefined in a link of CUDA 13.5.
-const PROVIDED: &[&str] = &["vprintf", "vfprintf", "malloc", "free", "__assertfail", "__profile"];
+const PROVIDED: &[&str] = &[
+    "vprintf",
+    "vfprintf",
+    "malloc",
+    "free",
+    "__assertfail",
+    "__profile",
+];
 const PROVIDED_PREFIXES: &[&str] = &["__cuda_syscall", "cnp"];
 
 /// Kernels times functions reached, above which the call graph is refused rather than walked.
@@ -39,35 +46,64 @@ impl Live {
         self.drops[symbol.at()]
     }
 
-    pub fn kept<'s>(&'s self, program: &Program) -> impl DoubleEndedIterator<Item = FunctionId> + use<'s> {
-        (0..program.functions.len() as u32).map(FunctionId).filter(|&function| self.keeps(function))
+    pub fn kept<'s>(
+        &'s self,
+        program: &Program,
+    ) -> impl DoubleEndedIterator<Item = FunctionId> + use<'s> {
+        (0..program.functions.len() as u32)
+            .map(FunctionId)
+            .filter(|&function| self.keeps(function))
     }
 
-    pub fn kernels<'s>(&'s self, program: &'s Program) -> impl DoubleEndedIterator<Item = FunctionId> + 's {
-        self.kept(program).filter(|&function| program.function(function).is_kernel)
+    pub fn kernels<'s>(
+        &'s self,
+        program: &'s Program,
+    ) -> impl DoubleEndedIterator<Item = FunctionId> + 's {
+        self.kept(program)
+            .filter(|&function| program.function(function).is_kernel)
     }
 }
 
 pub(super) fn find(program: &Program, identity: Identity) -> Result<Live> {
     let by_prototype = address_taken_by_prototype(program);
-    let targets: Vec<Vec<FunctionId>> =
-        program.functions.iter().map(|function| {
-            let direct = function.calls.iter().filter_map(|&symbol| program.function_of(symbol));
-            let indirect = function.indirect.iter().filter_map(|prototype| by_prototype.get(prototype)).flatten().copied();
+    let targets: Vec<Vec<FunctionId>> = program
+        .functions
+        .iter()
+        .map(|function| {
+            let direct = function
+                .calls
+                .iter()
+                .filter_map(|&symbol| program.function_of(symbol));
+            let indirect = function
+                .indirect
+                .iter()
+                .filter_map(|prototype| by_prototype.get(prototype))
+                .flatten()
+                .copied();
             direct.chain(indirect).collect()
-        }).collect();
+        })
+        .collect();
     let (references, in_data) = references(program);
     let mut address_taken: Vec<FunctionId> = Vec::new();
     let mut seen = HashSet::new();
-    let taken = program.address_taken.iter().filter_map(|(symbol, _)| program.function_of(*symbol));
-    for function in taken.chain(if identity.like_nvlink { in_data.clone() } else { Vec::new() }) {
+    let taken = program
+        .address_taken
+        .iter()
+        .filter_map(|(symbol, _)| program.function_of(*symbol));
+    for function in taken.chain(if identity.like_nvlink {
+        in_data.clone()
+    } else {
+        Vec::new()
+    }) {
         if seen.insert(function) {
             address_taken.push(function);
         }
     }
 
-    let mut stack: Vec<FunctionId> =
-        program.function_ids().filter(|&id| program.function(id).is_kernel).collect();
+    let mut stack: Vec<FunctionId> = program
+        .function_ids()
+        .filter(|&id| program.function(id).is_kernel)
+        .collect();
     if !identity.like_nvlink {
         stack.extend(&address_taken);
         stack.extend(in_data);
@@ -88,7 +124,13 @@ pub(super) fn find(program: &Program, identity: Identity) -> Result<Live> {
 
     let reach = reach(program, &keeps, &targets)?;
     let drops = drops(program, &keeps);
-    let live = Live { keeps, address_taken, reach, targets, drops };
+    let live = Live {
+        keeps,
+        address_taken,
+        reach,
+        targets,
+        drops,
+    };
     check_undefined(program, &live)?;
     Ok(live)
 }
@@ -112,7 +154,10 @@ fn references(program: &Program) -> (Vec<Vec<FunctionId>>, Vec<FunctionId>) {
     let mut in_data = Vec::new();
     for list in &program.relocations {
         let target = program.section(list.target);
-        let functions = list.records.iter().filter_map(|record| program.function_of(record.symbol));
+        let functions = list
+            .records
+            .iter()
+            .filter_map(|record| program.function_of(record.symbol));
         match target.owner {
             Some(owner) => by_function[owner.at()].extend(functions),
             None if target.rank == Rank::Debug => {}
@@ -123,11 +168,18 @@ fn references(program: &Program) -> (Vec<Vec<FunctionId>>, Vec<FunctionId>) {
 }
 
 /// For each kernel what it reaches, itself first, callees in order.
-fn reach(program: &Program, keeps: &[bool], targets: &[Vec<FunctionId>]) -> Result<Vec<Vec<FunctionId>>> {
+fn reach(
+    program: &Program,
+    keeps: &[bool],
+    targets: &[Vec<FunctionId>],
+) -> Result<Vec<Vec<FunctionId>>> {
     let mut all = vec![Vec::new(); program.functions.len()];
     let mut total = 0;
     let mut seen = vec![u32::MAX; program.functions.len()];
-    for kernel in program.function_ids().filter(|&id| program.function(id).is_kernel && keeps[id.at()]) {
+    for kernel in program
+        .function_ids()
+        .filter(|&id| program.function(id).is_kernel && keeps[id.at()])
+    {
         let mut stack = vec![kernel];
         let mut reached = Vec::new();
         while let Some(function) = stack.pop() {
@@ -140,8 +192,11 @@ fn reach(program: &Program, keeps: &[bool], targets: &[Vec<FunctionId>]) -> Resu
         }
         total += reached.len();
         if total > REACH_LIMIT {
-            return Err(Error::failed(Code::BuiltinUnsupported, "the call graph is too large for the built-in linker")
-                .hint("link with `--backend nvjitlink`"));
+            return Err(Error::failed(
+                Code::BuiltinUnsupported,
+                "the call graph is too large for the built-in linker",
+            )
+            .hint("link with `--backend nvjitlink`"));
         }
         all[kernel.at()] = reached;
     }
@@ -159,14 +214,24 @@ fn drops(program: &Program, keeps: &[bool]) -> Vec<bool> {
             }
         }
     }
-    let is_dead = |section| program.section(section).owner.is_some_and(|owner| !keeps[owner.at()]);
+    let is_dead = |section| {
+        program
+            .section(section)
+            .owner
+            .is_some_and(|owner| !keeps[owner.at()])
+    };
     let mut used = HashSet::new();
     for list in &program.relocations {
         if !is_dead(list.target) && program.section(list.target).rank != Rank::Debug {
             used.extend(list.records.iter().map(|record| record.symbol));
         }
     }
-    for (function, _) in program.functions.iter().zip(keeps).filter(|(_, keep)| **keep) {
+    for (function, _) in program
+        .functions
+        .iter()
+        .zip(keeps)
+        .filter(|(_, keep)| **keep)
+    {
         used.extend(function.calls.iter().copied());
     }
     for &id in &program.globals {
@@ -183,13 +248,21 @@ fn check_undefined(program: &Program, live: &Live) -> Result<()> {
     for &id in &program.globals {
         let symbol = program.symbol(id);
         // Weak names are the driver's: reserved shared memory, unified tables.
-        if !symbol.is_undefined() || symbol.is_weak() || live.drops(id) || is_provided(symbol.name) {
+        if !symbol.is_undefined() || symbol.is_weak() || live.drops(id) || is_provided(symbol.name)
+        {
             continue;
         }
-        let what = if symbol.kind() == 2 { "function" } else { "variable" };
+        let what = if symbol.kind() == 2 {
+            "function"
+        } else {
+            "variable"
+        };
         missing.push(
-            Diagnostic::error(Code::UndefinedSymbol, format!("no input defines the {what} `{}`", symbol.name))
-                .symbol(symbol.name),
+            Diagnostic::error(
+                Code::UndefinedSymbol,
+                format!("no input defines the {what} `{}`", symbol.name),
+            )
+            .symbol(symbol.name),
         );
     }
     match Error::from_diagnostics(Category::Failed, missing) {
@@ -200,6 +273,8 @@ fn check_undefined(program: &Program, live: &Live) -> Result<()> {
 
 fn is_provided(name: &str) -> bool {
     PROVIDED.contains(&name)
-        || PROVIDED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || PROVIDED_PREFIXES
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
         || name.starts_with(".nv.")
 }

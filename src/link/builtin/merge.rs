@@ -218,7 +218,11 @@ pub(super) struct RelocationList {
 /// One record of `.nv.info`.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum InfoRecord<'a> {
-    PerSymbol { number: u8, symbol: SymbolId, value: u32 },
+    PerSymbol {
+        number: u8,
+        symbol: SymbolId,
+        value: u32,
+    },
     Global(RawAttribute<'a>),
 }
 
@@ -380,7 +384,11 @@ impl<'a> Program<'a> {
         if is_first {
             self.number = unit.number;
             self.virtual_number = unit.virtual_number;
-            self.flags = if unit.old_abi { 0x0600_0004 | u32::from(unit.number) << 8 } else { unit.flags };
+            self.flags = if unit.old_abi {
+                0x0600_0004 | u32::from(unit.number) << 8
+            } else {
+                unit.flags
+            };
             self.highest_level = 6;
             self.create_notes(unit);
         }
@@ -409,9 +417,11 @@ impl<'a> Program<'a> {
             of: None,
         };
         let has_compat = unit.compat.is_some() || unit.number >= 90 && unit.old_abi;
-        self.tool_note = Some(self.add_section(note(".note.nv.tkinfo", 0x200_0000, Rank::ToolNote)));
+        self.tool_note =
+            Some(self.add_section(note(".note.nv.tkinfo", 0x200_0000, Rank::ToolNote)));
         let linked = if has_compat { 0x40 } else { 0 };
-        self.cuda_note = Some(self.add_section(note(".note.nv.cuinfo", 0x100_0000 | linked, Rank::CudaNote)));
+        self.cuda_note =
+            Some(self.add_section(note(".note.nv.cuinfo", 0x100_0000 | linked, Rank::CudaNote)));
         let plain = |name: &'static str, kind, rank| New {
             name: name.into(),
             kind,
@@ -423,7 +433,8 @@ impl<'a> Program<'a> {
         };
         self.info_section = Some(self.add_section(plain(".nv.info", ATTRIBUTES, Rank::Info)));
         if has_compat {
-            self.compat_section = Some(self.add_section(plain(".nv.compat", 0x7000_0086, Rank::Compat)));
+            self.compat_section =
+                Some(self.add_section(plain(".nv.compat", 0x7000_0086, Rank::Compat)));
         }
     }
 
@@ -440,20 +451,27 @@ impl<'a> Program<'a> {
                         .map(|a| (a.format, a.number, a.value.to_vec()))
                         .collect(),
                 ),
-                None if self.compat_section.is_some() => Some(vec![(2, 9, vec![u8::from(unit.accelerated), 0])]),
+                None if self.compat_section.is_some() => {
+                    Some(vec![(2, 9, vec![u8::from(unit.accelerated), 0])])
+                }
                 None => None,
             };
             return;
         }
-        let (Some(merged), Some(list)) = (&mut self.compat, &unit.compat) else { return };
+        let (Some(merged), Some(list)) = (&mut self.compat, &unit.compat) else {
+            return;
+        };
         let known: Vec<u8> = merged.iter().map(|(_, number, _)| *number).collect();
         for attribute in list {
-            if !known.contains(&attribute.number) && ![5, FINALIZATION].contains(&attribute.number) {
+            if !known.contains(&attribute.number) && ![5, FINALIZATION].contains(&attribute.number)
+            {
                 merged.push((attribute.format, attribute.number, attribute.value.to_vec()));
             }
         }
         if let (Some(ours), Some(theirs)) = (
-            merged.iter_mut().find(|(_, number, _)| *number == ISA_CLASS),
+            merged
+                .iter_mut()
+                .find(|(_, number, _)| *number == ISA_CLASS),
             list.iter().rfind(|a| a.number == ISA_CLASS),
         ) {
             ours.2 = theirs.value.to_vec().max(std::mem::take(&mut ours.2));
@@ -505,7 +523,12 @@ impl<'p, 'a> Adder<'p, 'a> {
             .relocations
             .iter()
             .enumerate()
-            .map(|(index, list)| ((list.target, program.sections[list.section.at()].kind), index))
+            .map(|(index, list)| {
+                (
+                    (list.target, program.sections[list.section.at()].kind),
+                    index,
+                )
+            })
             .collect();
         Self {
             program,
@@ -555,7 +578,10 @@ impl<'p, 'a> Adder<'p, 'a> {
     fn mapped(&self, index: usize) -> Result<SymbolId> {
         self.symbols[index].ok_or_else(|| {
             let symbol = &self.unit.symbols[index];
-            self.unsupported(format_args!("a use of symbol `{}` of type {:?}", symbol.name, symbol.kind))
+            self.unsupported(format_args!(
+                "a use of symbol `{}` of type {:?}",
+                symbol.name, symbol.kind
+            ))
         })
     }
 
@@ -571,10 +597,16 @@ impl<'p, 'a> Adder<'p, 'a> {
     }
 
     fn is_dropped(&self, symbol: usize) -> bool {
-        self.section_of(&self.unit.symbols[symbol]).is_some_and(|section| self.dropped[section])
+        self.section_of(&self.unit.symbols[symbol])
+            .is_some_and(|section| self.dropped[section])
     }
 
-    fn new_symbol(&self, symbol: &'a InputSymbol<'a>, section: Option<SectionId>, meaning: Meaning) -> Symbol<'a> {
+    fn new_symbol(
+        &self,
+        symbol: &'a InputSymbol<'a>,
+        section: Option<SectionId>,
+        meaning: Meaning,
+    ) -> Symbol<'a> {
         Symbol {
             name: self.name_of(symbol),
             info: st_info(symbol),
@@ -599,10 +631,18 @@ impl<'p, 'a> Adder<'p, 'a> {
 
     fn add_function(&mut self, symbol: &'a InputSymbol<'a>) -> Result<SymbolId> {
         let is_global = symbol.binding != Binding::Local;
-        let known = self.program.globals_by_name.get(self.name_of(symbol)).copied();
+        let known = self
+            .program
+            .globals_by_name
+            .get(self.name_of(symbol))
+            .copied();
         let Some(section) = self.section_of(symbol) else {
             return Ok(known.unwrap_or_else(|| {
-                let symbol = Symbol { value: 0, size: 0, ..self.new_symbol(symbol, None, Meaning::Plain) };
+                let symbol = Symbol {
+                    value: 0,
+                    size: 0,
+                    ..self.new_symbol(symbol, None, Meaning::Plain)
+                };
                 self.program.add_global(symbol)
             }));
         };
@@ -625,10 +665,13 @@ impl<'p, 'a> Adder<'p, 'a> {
 
     fn kind_mismatch(&self, symbol: SymbolId) -> Error {
         let name = self.program.symbol(symbol).name;
-        Error::failed(Code::KindMismatch, format!("`{name}` is a function here and a variable elsewhere"))
-            .input(self.unit.name)
-            .input(self.program.defined_in(symbol))
-            .symbol(name)
+        Error::failed(
+            Code::KindMismatch,
+            format!("`{name}` is a function here and a variable elsewhere"),
+        )
+        .input(self.unit.name)
+        .input(self.program.defined_in(symbol))
+        .symbol(name)
     }
 
     fn define_function(
@@ -707,14 +750,23 @@ impl<'p, 'a> Adder<'p, 'a> {
             });
             self.program.sections[shared.at()].info = Info::Section(text);
             new.shared = Some(shared);
-            let own = self.unit.sections.iter().find(|s| s.role == Role::Shared && s.info as usize == section);
+            let own = self
+                .unit
+                .sections
+                .iter()
+                .find(|s| s.role == Role::Shared && s.info as usize == section);
             new.shared_align = own.map_or(1, |section| section.align);
         }
         self.program.functions.push(new);
         Ok(id)
     }
 
-    fn add_info_section(&mut self, name: Cow<'a, str>, text: SectionId, of: Option<FunctionId>) -> SectionId {
+    fn add_info_section(
+        &mut self,
+        name: Cow<'a, str>,
+        text: SectionId,
+        of: Option<FunctionId>,
+    ) -> SectionId {
         let id = self.program.add_section(New {
             name,
             kind: ATTRIBUTES,
@@ -729,9 +781,17 @@ impl<'p, 'a> Adder<'p, 'a> {
     }
 
     /// A strong definition takes the place of an earlier weak one: same section, same symbol number.
-    fn replace_weak(&mut self, function: FunctionId, symbol: &'a InputSymbol<'a>, section: usize) -> Result<()> {
+    fn replace_weak(
+        &mut self,
+        function: FunctionId,
+        symbol: &'a InputSymbol<'a>,
+        section: usize,
+    ) -> Result<()> {
         if symbol.is_kernel() || self.program.function(function).is_kernel {
-            return Err(self.unsupported(format_args!("how the strong kernel `{}` replaces a weak one", symbol.name)));
+            return Err(self.unsupported(format_args!(
+                "how the strong kernel `{}` replaces a weak one",
+                symbol.name
+            )));
         }
         let input = &self.unit.sections[section];
         let target = &mut self.program.functions[function.at()];
@@ -749,10 +809,17 @@ impl<'p, 'a> Adder<'p, 'a> {
         let merged = &mut self.program.symbols[id.at()];
         (merged.info, merged.other) = (st_info(symbol), symbol.other);
         (merged.value, merged.size) = (symbol.value, symbol.size);
-        for list in self.program.relocations.iter_mut().filter(|list| list.target == text) {
+        for list in self
+            .program
+            .relocations
+            .iter_mut()
+            .filter(|list| list.target == text)
+        {
             list.records.clear();
         }
-        self.program.info.retain(|record| !matches!(record, InfoRecord::PerSymbol { symbol, .. } if *symbol == id));
+        self.program.info.retain(
+            |record| !matches!(record, InfoRecord::PerSymbol { symbol, .. } if *symbol == id),
+        );
         self.program.defined_in.insert(id, self.unit.name);
         self.sections[section] = Some(text);
         Ok(())
@@ -775,7 +842,11 @@ impl<'p, 'a> Adder<'p, 'a> {
                     }
                     Role::CompilerConstants => {
                         self.add_compiler_constants(section);
-                        Some(self.program.add_symbol(self.new_symbol(symbol, None, Meaning::CompilerConstant)))
+                        Some(self.program.add_symbol(self.new_symbol(
+                            symbol,
+                            None,
+                            Meaning::CompilerConstant,
+                        )))
                     }
                     Role::Shared | Role::DebugShared => Some(self.define_shared(symbol, section)?),
                     _ => Some(self.define_variable(symbol, section)?),
@@ -788,14 +859,17 @@ impl<'p, 'a> Adder<'p, 'a> {
     fn declare_variable(&mut self, symbol: &'a InputSymbol<'a>) -> SymbolId {
         match self.program.globals_by_name.get(self.name_of(symbol)) {
             Some(&known) => known,
-            None => self.program.add_global(self.new_symbol(symbol, None, Meaning::Plain)),
+            None => self
+                .program
+                .add_global(self.new_symbol(symbol, None, Meaning::Plain)),
         }
     }
 
     fn new_shared(&mut self, symbol: &'a InputSymbol<'a>, variable: SharedVariable) -> SymbolId {
         let shared = SharedId(self.program.shared.len() as u32);
         self.program.shared.push(variable);
-        self.program.add_symbol(self.new_symbol(symbol, None, Meaning::Shared(shared)))
+        self.program
+            .add_symbol(self.new_symbol(symbol, None, Meaning::Shared(shared)))
     }
 
     fn shared_mut(&mut self, symbol: SymbolId) -> Option<&mut SharedVariable> {
@@ -829,7 +903,14 @@ impl<'p, 'a> Adder<'p, 'a> {
         let id = match self.program.external_shared_by_name.get(name) {
             Some(&known) => known,
             None => {
-                let id = self.new_shared(symbol, SharedVariable { is_external: true, align: 0, ..variable });
+                let id = self.new_shared(
+                    symbol,
+                    SharedVariable {
+                        is_external: true,
+                        align: 0,
+                        ..variable
+                    },
+                );
                 self.program.external_shared_by_name.insert(name, id);
                 id
             }
@@ -871,7 +952,12 @@ impl<'p, 'a> Adder<'p, 'a> {
         let is_global = symbol.binding != Binding::Local;
         let input = &self.unit.sections[section];
         let is_public = input.role == Role::DebugShared;
-        let known = self.program.shared_by_name.get(name).copied().filter(|_| is_global);
+        let known = self
+            .program
+            .shared_by_name
+            .get(name)
+            .copied()
+            .filter(|_| is_global);
         let variable = SharedVariable {
             size: symbol.size,
             // The alignment stands where other symbols have their value.
@@ -882,7 +968,11 @@ impl<'p, 'a> Adder<'p, 'a> {
             is_referenced: false,
         };
         if !variable.align.is_power_of_two() || variable.align > 1 << 16 {
-            return Err(Error::damaged(format!("shared variable `{name}` has alignment {}", symbol.value)).input(self.unit.name));
+            return Err(Error::damaged(format!(
+                "shared variable `{name}` has alignment {}",
+                symbol.value
+            ))
+            .input(self.unit.name));
         }
         let id = match known {
             None => {
@@ -899,7 +989,10 @@ impl<'p, 'a> Adder<'p, 'a> {
                     return Err(self.duplicate(known));
                 }
                 if let Some(old) = self.shared_mut(known) {
-                    *old = SharedVariable { is_referenced: old.is_referenced, ..variable };
+                    *old = SharedVariable {
+                        is_referenced: old.is_referenced,
+                        ..variable
+                    };
                 }
                 known
             }
@@ -914,12 +1007,19 @@ impl<'p, 'a> Adder<'p, 'a> {
     fn define_variable(&mut self, symbol: &'a InputSymbol<'a>, section: usize) -> Result<SymbolId> {
         let name = self.name_of(symbol);
         let is_global = symbol.binding != Binding::Local;
-        let known = self.program.globals_by_name.get(name).copied().filter(|_| is_global);
+        let known = self
+            .program
+            .globals_by_name
+            .get(name)
+            .copied()
+            .filter(|_| is_global);
         let input = &self.unit.sections[section];
         if let Some(known) = known.filter(|&known| !self.program.symbol(known).is_undefined()) {
             if symbol.binding != Binding::Weak {
                 if self.program.symbol(known).is_weak() {
-                    return Err(self.unsupported(format_args!("how the strong variable `{name}` replaces a weak one")));
+                    return Err(self.unsupported(format_args!(
+                        "how the strong variable `{name}` replaces a weak one"
+                    )));
                 }
                 return Err(self.duplicate(known));
             }
@@ -927,7 +1027,10 @@ impl<'p, 'a> Adder<'p, 'a> {
             if input.has_bytes() {
                 self.append(section);
             }
-            self.lost.entry(section).or_default().push(symbol.value..symbol.value.saturating_add(symbol.size));
+            self.lost
+                .entry(section)
+                .or_default()
+                .push(symbol.value..symbol.value.saturating_add(symbol.size));
             return Ok(known);
         }
         let merged = self.append(section);
@@ -995,7 +1098,11 @@ impl<'p, 'a> Adder<'p, 'a> {
         }
         let merged = &mut self.program.sections[id.at()];
         // Debug sections are concatenated as they are.
-        let base = if is_debug { merged.size } else { merged.size.next_multiple_of(input.align) };
+        let base = if is_debug {
+            merged.size
+        } else {
+            merged.size.next_multiple_of(input.align)
+        };
         if !is_debug {
             merged.align = merged.align.max(input.align);
         }
@@ -1020,12 +1127,16 @@ impl<'p, 'a> Adder<'p, 'a> {
     fn add_compiler_constants(&mut self, section: usize) {
         let input = &self.unit.sections[section];
         let owner = self.sections[input.of].and_then(|text| self.program.section(text).owner);
-        let Some(owner) = owner.filter(|_| !self.dropped[input.of]) else { return };
+        let Some(owner) = owner.filter(|_| !self.dropped[input.of]) else {
+            return;
+        };
         if self.program.function(owner).constants.is_some() {
             return;
         }
-        self.program.functions[owner.at()].constants =
-            Some(CompilerConstants { data: input.data, align: input.align });
+        self.program.functions[owner.at()].constants = Some(CompilerConstants {
+            data: input.data,
+            align: input.align,
+        });
         if self.program.function(owner).is_kernel {
             let id = self.add_constants(section, input.flags | 0x40);
             self.program.functions[owner.at()].constants_section = id;
@@ -1073,11 +1184,16 @@ impl<'p, 'a> Adder<'p, 'a> {
             .copied()
             .flatten()
             .and_then(|text| self.program.section(text).owner)
-            .ok_or_else(|| Error::damaged(format!("`{what}` belongs to no function")).input(self.unit.name))
+            .ok_or_else(|| {
+                Error::damaged(format!("`{what}` belongs to no function")).input(self.unit.name)
+            })
     }
 
     fn function_infos(&self) -> impl Iterator<Item = &'a super::read::Section<'a>> + use<'a> {
-        self.unit.sections.iter().filter(|section| section.role == Role::FunctionInfo)
+        self.unit
+            .sections
+            .iter()
+            .filter(|section| section.role == Role::FunctionInfo)
     }
 
     fn add_attributes(&mut self) -> Result<()> {
@@ -1093,7 +1209,10 @@ impl<'p, 'a> Adder<'p, 'a> {
                 let info = self.add_info_section(section.name.into(), text, Some(id));
                 self.program.functions[id.at()].info = Some(info);
             }
-            let has_mask = section.attributes.iter().any(|a| a.number == SPARSE_MMA_MASK);
+            let has_mask = section
+                .attributes
+                .iter()
+                .any(|a| a.number == SPARSE_MMA_MASK);
             let barriers = section.attributes.iter().find(|a| a.number == NUM_BARRIERS);
             let in_flags = (self.unit.sections[section.of].flags >> 20 & 0x7F) as u8;
             let function = &mut self.program.functions[id.at()];
@@ -1114,7 +1233,9 @@ impl<'p, 'a> Adder<'p, 'a> {
     fn map_section_symbols(&mut self) {
         for (index, symbol) in self.unit.symbols.iter().enumerate() {
             if symbol.kind == SymbolKind::Section
-                && let Some(section) = self.section_of(symbol).and_then(|section| self.sections[section])
+                && let Some(section) = self
+                    .section_of(symbol)
+                    .and_then(|section| self.sections[section])
             {
                 self.symbols[index] = self.program.section(section).symbol;
             }
@@ -1172,15 +1293,27 @@ impl<'p, 'a> Adder<'p, 'a> {
             of: self.program.section(target).owner,
         });
         self.program.sections[section.at()].info = Info::Section(target);
-        self.program.relocations.push(RelocationList { section, target, records: Vec::new() });
+        self.program.relocations.push(RelocationList {
+            section,
+            target,
+            records: Vec::new(),
+        });
         let place = self.program.relocations.len() - 1;
         self.lists.insert((target, kind), place);
         place
     }
 
-    fn relocation(&mut self, record: &super::read::Record, input: &super::read::Section, base: u64) -> Result<Relocation> {
+    fn relocation(
+        &mut self,
+        record: &super::read::Record,
+        input: &super::read::Section,
+        base: u64,
+    ) -> Result<Relocation> {
         if record.symbol == 0 {
-            return Err(self.unsupported(format_args!("a relocation of `{}` without a symbol", input.name)));
+            return Err(self.unsupported(format_args!(
+                "a relocation of `{}` without a symbol",
+                input.name
+            )));
         }
         self.mark_referenced(record.symbol);
         let symbol = self.mapped(record.symbol)?;
@@ -1190,19 +1323,40 @@ impl<'p, 'a> Adder<'p, 'a> {
             let start = section.and_then(|section| self.base[section]).unwrap_or(0);
             let at = record.offset as usize;
             let stored = || {
-                let bytes = input.data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+                let bytes = input
+                    .data
+                    .get(at..at + 8)
+                    .and_then(|bytes| bytes.try_into().ok());
                 bytes.map_or(0, i64::from_le_bytes)
             };
-            let addend = record.addend.unwrap_or_else(stored).wrapping_add_unsigned(start);
-            return Ok(Relocation { offset, kind: record.kind, symbol, addend: Some(addend), against_section: true });
+            let addend = record
+                .addend
+                .unwrap_or_else(stored)
+                .wrapping_add_unsigned(start);
+            return Ok(Relocation {
+                offset,
+                kind: record.kind,
+                symbol,
+                addend: Some(addend),
+                against_section: true,
+            });
         }
         // Debug information of code that lost is left as it is.
         let against_section = self.is_dropped(record.symbol) && input.role == Role::Debug;
         let is_data = matches!(input.role, Role::GlobalInit | Role::Constants);
         if is_data && !relocation::FOR_DRIVER.contains(&record.kind) {
-            return Err(self.unsupported(format_args!("relocation {} in `{}`", record.kind, input.name)));
+            return Err(self.unsupported(format_args!(
+                "relocation {} in `{}`",
+                record.kind, input.name
+            )));
         }
-        Ok(Relocation { offset, kind: record.kind, symbol, addend: record.addend, against_section })
+        Ok(Relocation {
+            offset,
+            kind: record.kind,
+            symbol,
+            addend: record.addend,
+            against_section,
+        })
     }
 
     fn add_info(&mut self) -> Result<()> {
@@ -1210,32 +1364,51 @@ impl<'p, 'a> Adder<'p, 'a> {
         const MIN_STACK_SIZE: u8 = 0x12;
         const MAX_STACK_SIZE: u8 = 0x23;
         const REGCOUNT: u8 = 0x2F;
-        let Some(section) = self.unit.sections.iter().find(|section| section.role == Role::Info) else { return Ok(()) };
+        let Some(section) = self
+            .unit
+            .sections
+            .iter()
+            .find(|section| section.role == Role::Info)
+        else {
+            return Ok(());
+        };
         for &record in &section.attributes {
-            if record.format != 4 || ![FRAME_SIZE, MIN_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT].contains(&record.number) {
+            if record.format != 4
+                || ![FRAME_SIZE, MIN_STACK_SIZE, MAX_STACK_SIZE, REGCOUNT].contains(&record.number)
+            {
                 self.program.info.push(InfoRecord::Global(record));
                 continue;
             }
             let (Some(index), Some(value)) = (record.u32(0), record.u32(4)) else {
-                return Err(Error::damaged(format!("attribute {:#x} of `.nv.info` is cut", record.number)).input(self.unit.name));
+                return Err(Error::damaged(format!(
+                    "attribute {:#x} of `.nv.info` is cut",
+                    record.number
+                ))
+                .input(self.unit.name));
             };
             let index = index as usize;
             if index >= self.unit.symbols.len() {
-                return Err(Error::damaged(format!("`.nv.info` names symbol {index}")).input(self.unit.name));
+                return Err(Error::damaged(format!("`.nv.info` names symbol {index}"))
+                    .input(self.unit.name));
             }
             if self.is_dropped(index) || record.number == MAX_STACK_SIZE {
                 continue;
             }
             let symbol = self.mapped(index)?;
             let function = self.program.function_of(symbol);
-            if let Some(function) = function.and_then(|id| self.program.functions.get_mut(id.at())) {
+            if let Some(function) = function.and_then(|id| self.program.functions.get_mut(id.at()))
+            {
                 match record.number {
                     REGCOUNT => function.registers = value,
                     FRAME_SIZE => function.frame = value,
                     _ => {}
                 }
             }
-            self.program.info.push(InfoRecord::PerSymbol { number: record.number, symbol, value });
+            self.program.info.push(InfoRecord::PerSymbol {
+                number: record.number,
+                symbol,
+                value,
+            });
         }
         Ok(())
     }
@@ -1261,20 +1434,29 @@ impl<'p, 'a> Adder<'p, 'a> {
                     ),
                     _ => Value::Bytes(attribute.value.into()),
                 };
-                self.program.functions[function.at()].attributes.push(Attribute {
-                    format: attribute.format,
-                    number: attribute.number,
-                    value,
-                });
+                self.program.functions[function.at()]
+                    .attributes
+                    .push(Attribute {
+                        format: attribute.format,
+                        number: attribute.number,
+                        value,
+                    });
             }
         }
         Ok(())
     }
 
     fn attribute_symbol(&self, attribute: &RawAttribute, at: usize) -> Result<SymbolId> {
-        let index = attribute.u32(at).map(|index| index as usize).filter(|&index| index < self.symbols.len());
+        let index = attribute
+            .u32(at)
+            .map(|index| index as usize)
+            .filter(|&index| index < self.symbols.len());
         let Some(index) = index else {
-            return Err(Error::damaged(format!("attribute {:#x} names no symbol", attribute.number)).input(self.unit.name));
+            return Err(Error::damaged(format!(
+                "attribute {:#x} names no symbol",
+                attribute.number
+            ))
+            .input(self.unit.name));
         };
         self.mapped(index)
     }
@@ -1301,13 +1483,19 @@ impl<'p, 'a> Adder<'p, 'a> {
                 Edge::TakesAddress(caller, taken) => {
                     if let Some(caller) = self.caller(caller)? {
                         let taken = self.mapped(taken)?;
-                        self.program.functions[caller.at()].takes_address.push(taken);
+                        self.program.functions[caller.at()]
+                            .takes_address
+                            .push(taken);
                     }
                 }
             }
         }
-        let mut known: std::collections::HashSet<SymbolId> =
-            self.program.prototypes.iter().map(|(symbol, _)| *symbol).collect();
+        let mut known: std::collections::HashSet<SymbolId> = self
+            .program
+            .prototypes
+            .iter()
+            .map(|(symbol, _)| *symbol)
+            .collect();
         for (symbol, text) in &self.unit.prototypes {
             let (symbol, text) = (self.mapped(*symbol)?, self.program.prototype(text));
             if known.insert(symbol) {
@@ -1326,7 +1514,11 @@ impl<'p, 'a> Adder<'p, 'a> {
             Some(function) => Ok(Some(function)),
             None => Err(Error::new(
                 crate::error::Category::Damaged,
-                Diagnostic::error(Code::Damaged, "the call graph names a caller that is no function").input(self.unit.name),
+                Diagnostic::error(
+                    Code::Damaged,
+                    "the call graph names a caller that is no function",
+                )
+                .input(self.unit.name),
             )),
         }
     }

@@ -50,7 +50,10 @@ impl Identity<'_> {
     /// This program.
     pub const OWN: Self = Self {
         tool: "cudalink",
-        version: concat!("cudalink built-in linker, release ", env!("CARGO_PKG_VERSION")),
+        version: concat!(
+            "cudalink built-in linker, release ",
+            env!("CARGO_PKG_VERSION")
+        ),
         build: "",
         command: "",
         like_nvlink: false,
@@ -63,7 +66,10 @@ impl Identity<'_> {
 /// `builtin-unsupported` for anything outside the known rules, `undefined-symbol` and `duplicate-symbol` as for any
 /// link, `damaged` for cubins whose tables contradict one another.
 pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8>> {
-    let units: Vec<read::Unit> = inputs.iter().map(|input| read::unit(*input, target)).collect::<Result<_>>()?;
+    let units: Vec<read::Unit> = inputs
+        .iter()
+        .map(|input| read::unit(*input, target))
+        .collect::<Result<_>>()?;
     let program = merge::merge(&units)?;
     let live = live::find(&program, identity)?;
     let layout = layout::lay_out(&program, &live)?;

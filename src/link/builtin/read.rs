@@ -12,9 +12,9 @@ const KNOWN: [u16; 6] = [75, 80, 86, 87, 89, 90];
 
 /// Attributes of `.nv.info` whose treatment in a link is known, by `EIATTR` number.
 const KNOWN_ATTRIBUTES: &[u8] = &[
-    0x04, 0x05, 0x0a, 0x0f, 0x10, 0x11, 0x12, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x21, 0x23, 0x25, 0x28, 0x29, 0x2a, 0x2e,
-    0x2f, 0x30, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x44, 0x45, 0x46, 0x4a, 0x4c, 0x50,
-    0x55, 0x65, 0x66, 0x68, 0x6d,
+    0x04, 0x05, 0x0a, 0x0f, 0x10, 0x11, 0x12, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x21, 0x23, 0x25,
+    0x28, 0x29, 0x2a, 0x2e, 0x2f, 0x30, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f,
+    0x40, 0x41, 0x44, 0x45, 0x46, 0x4a, 0x4c, 0x50, 0x55, 0x65, 0x66, 0x68, 0x6d,
 ];
 
 /// One input after reading.
@@ -92,7 +92,10 @@ pub(super) struct RawAttribute<'a> {
 
 impl RawAttribute<'_> {
     pub fn u32(&self, at: usize) -> Option<u32> {
-        self.value.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_le_bytes)
+        self.value
+            .get(at..at + 4)
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(u32::from_le_bytes)
     }
 }
 
@@ -123,9 +126,12 @@ pub(super) enum Edge<'a> {
 
 /// The refusal of something the linker does not know.
 pub(super) fn unsupported(input: &str, what: impl std::fmt::Display) -> Error {
-    Error::failed(Code::BuiltinUnsupported, format!("the built-in linker does not know {what}"))
-        .input(input)
-        .hint("link with `--backend nvjitlink`")
+    Error::failed(
+        Code::BuiltinUnsupported,
+        format!("the built-in linker does not know {what}"),
+    )
+    .input(input)
+    .hint("link with `--backend nvjitlink`")
 }
 
 pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
@@ -146,13 +152,22 @@ pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
         check_symbol(name, symbol, &sections)?;
     }
     let mut relocations = Vec::new();
-    for section in cubin.relocation_sections().filter(|section| section.size > 0) {
+    for section in cubin
+        .relocation_sections()
+        .filter(|section| section.size > 0)
+    {
         let records: Vec<Record> = cubin
             .relocations(section)
             .map_err(damaged)?
-            .map(|r| Record { offset: r.offset, kind: r.kind.0, symbol: r.symbol as usize, addend: r.addend })
+            .map(|r| Record {
+                offset: r.offset,
+                kind: r.kind.0,
+                symbol: r.symbol as usize,
+                addend: r.addend,
+            })
             .collect();
-        let target = &sections[checked_index(name, section.info, sections.len(), "relocated section")?];
+        let target =
+            &sections[checked_index(name, section.info, sections.len(), "relocated section")?];
         for record in &records {
             check_relocation(name, record, target, symbols.len())?;
         }
@@ -190,7 +205,11 @@ pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
 
 fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
     if cubin.stage() != Stage::Relocatable {
-        return Err(Error::failed(Code::NotRelocatable, "is already linked and cannot be linked again").input(name));
+        return Err(Error::failed(
+            Code::NotRelocatable,
+            "is already linked and cannot be linked again",
+        )
+        .input(name));
     }
     let from = cubin.target();
     let suffix = match from.suffix {
@@ -198,26 +217,43 @@ fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
         Some(_) => Suffix::Family,
         None => Suffix::None,
     };
-    let arch = Arch { number: from.number, suffix };
+    let arch = Arch {
+        number: from.number,
+        suffix,
+    };
     if !KNOWN.contains(&from.number) || suffix == Suffix::Family {
-        return Err(unsupported(name, format_args!("code for {arch}; it links sm_75 to sm_90a")));
+        return Err(unsupported(
+            name,
+            format_args!("code for {arch}; it links sm_75 to sm_90a"),
+        ));
     }
     if !arch.cubin_fits(target) {
-        return Err(Error::failed(Code::ArchMissing, format!("is for {arch} and cannot be linked for {target}")).input(name));
+        return Err(Error::failed(
+            Code::ArchMissing,
+            format!("is for {arch} and cannot be linked for {target}"),
+        )
+        .input(name));
     }
     if arch != target {
-        return Err(unsupported(name, format_args!("how to link {arch} code for {target}")));
+        return Err(unsupported(
+            name,
+            format_args!("how to link {arch} code for {target}"),
+        ));
     }
     match cubin.abi() {
-        7 if from.number == 90 && cubin.release().is_some_and(|release| release.major < 12) => Err(Error::failed(
-            Code::InputTooOld,
-            "was made by CUDA 11, whose sm_90 code cannot be linked with newer code",
-        )
-        .input(name)
-        .hint("compile it again with CUDA 12.0 or newer")),
+        7 if from.number == 90 && cubin.release().is_some_and(|release| release.major < 12) => {
+            Err(Error::failed(
+                Code::InputTooOld,
+                "was made by CUDA 11, whose sm_90 code cannot be linked with newer code",
+            )
+            .input(name)
+            .hint("compile it again with CUDA 12.0 or newer"))
+        }
         // Full debug information refers to shared and constant symbols in ways that are not understood yet.
         8 if cubin.flags() >> 24 >= 0x0E => Err(unsupported(name, "full debug information (`-G`)")),
-        7 if cubin.section(".debug_info").is_some() => Err(unsupported(name, "full debug information (`-G`)")),
+        7 if cubin.section(".debug_info").is_some() => {
+            Err(unsupported(name, "full debug information (`-G`)"))
+        }
         7 | 8 => Ok(()),
         other => Err(unsupported(name, format_args!("cubins of ABI {other}"))),
     }
@@ -276,22 +312,36 @@ fn read_section<'a>(
         role,
         Role::Parameters | Role::CompilerConstants | Role::FunctionInfo | Role::Relocations
     );
-    let of = if belongs { checked_index(input, section.info, count, "owner of a section")? } else { 0 };
+    let of = if belongs {
+        checked_index(input, section.info, count, "owner of a section")?
+    } else {
+        0
+    };
     let attributes = match role {
         Role::Info | Role::FunctionInfo => attributes(input, data)?,
         _ => Vec::new(),
     };
     if matches!(role, Role::Info | Role::FunctionInfo)
-        && let Some(unknown) = attributes.iter().find(|attribute| !KNOWN_ATTRIBUTES.contains(&attribute.number))
+        && let Some(unknown) = attributes
+            .iter()
+            .find(|attribute| !KNOWN_ATTRIBUTES.contains(&attribute.number))
     {
-        return Err(unsupported(input, format_args!("attribute {:#x} in `{name}`", unknown.number)));
+        return Err(unsupported(
+            input,
+            format_args!("attribute {:#x} in `{name}`", unknown.number),
+        ));
     }
     if !section.align.max(1).is_power_of_two() || section.align > 1 << 16 {
-        return Err(Error::damaged(format!("section `{name}` has alignment {}", section.align)).input(input));
+        return Err(
+            Error::damaged(format!("section `{name}` has alignment {}", section.align))
+                .input(input),
+        );
     }
     // Shared memory and globals are bounded by the machine; a planted size must not be believed.
     if section.size > 1 << 32 {
-        return Err(Error::damaged(format!("section `{name}` claims {} bytes", section.size)).input(input));
+        return Err(
+            Error::damaged(format!("section `{name}` claims {} bytes", section.size)).input(input),
+        );
     }
     Ok(Section {
         name,
@@ -314,12 +364,24 @@ fn attributes<'a>(input: &str, data: &'a [u8]) -> Result<Vec<RawAttribute<'a>>> 
         let (skip, length) = match (format, tail) {
             (1..=3, [_, _, ..]) => (0, 2),
             (4, [low, high, ..]) => (2, usize::from(u16::from_le_bytes([*low, *high]))),
-            _ => return Err(Error::damaged(format!("attribute {number:#x} is cut or has format {format}")).input(input)),
+            _ => {
+                return Err(Error::damaged(format!(
+                    "attribute {number:#x} is cut or has format {format}"
+                ))
+                .input(input));
+            }
         };
         let Some(value) = tail.get(skip..skip + length) else {
-            return Err(Error::damaged(format!("attribute {number:#x} reaches past its section")).input(input));
+            return Err(
+                Error::damaged(format!("attribute {number:#x} reaches past its section"))
+                    .input(input),
+            );
         };
-        out.push(RawAttribute { format: *format, number: *number, value });
+        out.push(RawAttribute {
+            format: *format,
+            number: *number,
+            value,
+        });
         rest = &tail[skip + length..];
     }
     Ok(out)
@@ -327,19 +389,32 @@ fn attributes<'a>(input: &str, data: &'a [u8]) -> Result<Vec<RawAttribute<'a>>> 
 
 fn check_symbol(input: &str, symbol: &Symbol, sections: &[Section]) -> Result<()> {
     plain(input, &symbol.name)?;
-    if let SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface | SymbolKind::Other(_) = symbol.kind {
-        return Err(unsupported(input, format_args!("symbol `{}` of type {:?}", symbol.name, symbol.kind)));
+    if let SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface | SymbolKind::Other(_) =
+        symbol.kind
+    {
+        return Err(unsupported(
+            input,
+            format_args!("symbol `{}` of type {:?}", symbol.name, symbol.kind),
+        ));
     }
     if let Binding::Other(_) = symbol.binding {
-        return Err(unsupported(input, format_args!("the binding of symbol `{}`", symbol.name)));
+        return Err(unsupported(
+            input,
+            format_args!("the binding of symbol `{}`", symbol.name),
+        ));
     }
     match symbol.place {
         Place::Undefined => Ok(()),
         Place::Section(index) => {
-            let section = &sections[checked_index(input, index, sections.len(), "section of a symbol")?];
+            let section =
+                &sections[checked_index(input, index, sections.len(), "section of a symbol")?];
             let misplaced = symbol.kind == SymbolKind::Function && section.role != Role::Text;
             if misplaced {
-                return Err(Error::damaged(format!("function `{}` is not in a text section", symbol.name)).input(input));
+                return Err(Error::damaged(format!(
+                    "function `{}` is not in a text section",
+                    symbol.name
+                ))
+                .input(input));
             }
             let is_variable = matches!(symbol.kind, SymbolKind::Object | SymbolKind::CudaObject);
             let known = matches!(
@@ -353,12 +428,21 @@ fn check_symbol(input: &str, symbol: &Symbol, sections: &[Section]) -> Result<()
                     | Role::DebugShared
             );
             if is_variable && !known {
-                return Err(unsupported(input, format_args!("variable `{}` in section `{}`", symbol.name, section.name)));
+                return Err(unsupported(
+                    input,
+                    format_args!("variable `{}` in section `{}`", symbol.name, section.name),
+                ));
             }
             Ok(())
         }
-        Place::Common => Err(unsupported(input, format_args!("the common variable `{}`", symbol.name))),
-        _ => Err(unsupported(input, format_args!("the place of symbol `{}`", symbol.name))),
+        Place::Common => Err(unsupported(
+            input,
+            format_args!("the common variable `{}`", symbol.name),
+        )),
+        _ => Err(unsupported(
+            input,
+            format_args!("the place of symbol `{}`", symbol.name),
+        )),
     }
 }
 
@@ -398,7 +482,10 @@ pub(super) mod relocation {
 fn check_relocation(input: &str, record: &Record, target: &Section, symbols: usize) -> Result<()> {
     if !relocation::KNOWN.contains(&record.kind) {
         let kind = crate::format::cubin::RelocationKind(record.kind);
-        return Err(unsupported(input, format_args!("relocation {kind} in `{}`", target.name)));
+        return Err(unsupported(
+            input,
+            format_args!("relocation {kind} in `{}`", target.name),
+        ));
     }
     if record.symbol >= symbols {
         return Err(Error::damaged(format!(
@@ -431,7 +518,10 @@ fn call_edges<'a>(input: &str, cubin: &Cubin<'a>, symbols: usize) -> Result<Vec<
         edges.push(Edge::Call(index(caller)?, index(callee)?));
     }
     for (function, prototype) in graph.address_taken {
-        edges.push(Edge::AddressTaken(index(function)?, plain(input, &prototype)?));
+        edges.push(Edge::AddressTaken(
+            index(function)?,
+            plain(input, &prototype)?,
+        ));
     }
     for (caller, prototype) in graph.indirect_callers {
         edges.push(Edge::Indirect(index(caller)?, plain(input, &prototype)?));
@@ -446,7 +536,10 @@ fn prototypes<'a>(input: &str, cubin: &Cubin<'a>, symbols: usize) -> Result<Vec<
     let list = cubin.prototypes().map_err(|error| error.in_input(input))?;
     list.into_iter()
         .map(|(symbol, text)| {
-            Ok((checked_index(input, symbol, symbols, "symbol of the prototypes")?, plain(input, &text)?))
+            Ok((
+                checked_index(input, symbol, symbols, "symbol of the prototypes")?,
+                plain(input, &text)?,
+            ))
         })
         .collect()
 }
@@ -454,7 +547,9 @@ fn prototypes<'a>(input: &str, cubin: &Cubin<'a>, symbols: usize) -> Result<Vec<
 fn checked_index(input: &str, index: u32, count: usize, what: &str) -> Result<usize> {
     let index = index as usize;
     if index >= count {
-        return Err(Error::damaged(format!("{what} is number {index}, but there are {count}")).input(input));
+        return Err(
+            Error::damaged(format!("{what} is number {index}, but there are {count}")).input(input),
+        );
     }
     Ok(index)
 }
@@ -463,6 +558,9 @@ fn checked_index(input: &str, index: u32, count: usize, what: &str) -> Result<us
 fn plain<'a>(input: &str, name: &Cow<'a, str>) -> Result<&'a str> {
     match name {
         Cow::Borrowed(name) => Ok(name),
-        Cow::Owned(name) => Err(unsupported(input, format_args!("the name `{name}`, which is not UTF-8"))),
+        Cow::Owned(name) => Err(unsupported(
+            input,
+            format_args!("the name `{name}`, which is not UTF-8"),
+        )),
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use super::layout::Layout;
 use super::live::Live;
-use super::merge::{FunctionId, Meaning, Program, Rank, Relocation, RelocationList, SectionId, SharedId};
+use super::merge::{
+    FunctionId, Meaning, Program, Rank, Relocation, RelocationList, SectionId, SharedId,
+};
 use super::read::{relocation, unsupported};
 use crate::error::{Code, Error, Result};
 
@@ -48,13 +50,18 @@ fn relocate_list(
     let is_debug = target.rank == Rank::Debug;
     let refuse = |kind: u32, what: &str| {
         let kind = crate::format::cubin::RelocationKind(kind);
-        unsupported("the inputs", format_args!("relocation {kind} of `{}` against {what}", target.name))
+        unsupported(
+            "the inputs",
+            format_args!("relocation {kind} of `{}` against {what}", target.name),
+        )
     };
     let mut kept = Vec::new();
     for record in &list.records {
         let symbol = program.symbol(record.symbol);
         let mut put = |resolved| {
-            let data = changed.entry(list.target).or_insert_with(|| target.data.to_vec());
+            let data = changed
+                .entry(list.target)
+                .or_insert_with(|| target.data.to_vec());
             put(data, record, resolved, is_debug)
                 .ok_or_else(|| refuse(record.kind, &format!("`{}`", symbol.name)))
         };
@@ -64,7 +71,10 @@ fn relocate_list(
                 if !is_debug {
                     return Err(refuse(record.kind, "a section"));
                 }
-                put(Resolved { value: record.addend.unwrap_or(0), bank: 0 })?;
+                put(Resolved {
+                    value: record.addend.unwrap_or(0),
+                    bank: 0,
+                })?;
                 continue;
             }
             relocation::UNUSED_CLEAR64 => {
@@ -84,7 +94,11 @@ fn relocate_list(
             put(resolved)?;
             continue;
         }
-        let kind = if record.kind == relocation::UNIFIED { relocation::ABS64 } else { record.kind };
+        let kind = if record.kind == relocation::UNIFIED {
+            relocation::ABS64
+        } else {
+            record.kind
+        };
         let known = relocation::FOR_DRIVER.contains(&kind) || is_debug && kind == relocation::ABS32;
         if !known {
             return Err(refuse(kind, &format!("`{}`", symbol.name)));
@@ -104,23 +118,47 @@ fn resolve(
     let symbol = program.symbol(record.symbol);
     let value = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Ok(match symbol.meaning {
-        Meaning::Shared(id) => Some(Resolved { value: value(shared_offset(program, layout, owner, id)?), bank: 0 }),
+        Meaning::Shared(id) => Some(Resolved {
+            value: value(shared_offset(program, layout, owner, id)?),
+            bank: 0,
+        }),
         Meaning::CompilerConstant => {
-            let base = owner.and_then(|owner| layout.constants_at.get(&owner)).copied().unwrap_or(0);
-            Some(Resolved { value: value(base + symbol.value), bank: 2 })
+            let base = owner
+                .and_then(|owner| layout.constants_at.get(&owner))
+                .copied()
+                .unwrap_or(0);
+            Some(Resolved {
+                value: value(base + symbol.value),
+                bank: 2,
+            })
         }
         _ => {
-            let is_constant = symbol.section.is_some_and(|section| program.section(section).name == ".nv.constant3");
-            is_constant.then(|| Resolved { value: value(symbol.value), bank: 3 })
+            let is_constant = symbol
+                .section
+                .is_some_and(|section| program.section(section).name == ".nv.constant3");
+            is_constant.then(|| Resolved {
+                value: value(symbol.value),
+                bank: 3,
+            })
         }
     })
 }
 
-fn shared_offset(program: &Program, layout: &Layout, owner: Option<FunctionId>, id: SharedId) -> Result<u64> {
+fn shared_offset(
+    program: &Program,
+    layout: &Layout,
+    owner: Option<FunctionId>,
+    id: SharedId,
+) -> Result<u64> {
     let variable = &program.shared[id.at()];
     let offset = if variable.is_external {
         // A function that no kernel reaches never runs; its offset does not matter.
-        Some(owner.and_then(|owner| layout.external.get(&owner)).copied().unwrap_or(0))
+        Some(
+            owner
+                .and_then(|owner| layout.external.get(&owner))
+                .copied()
+                .unwrap_or(0),
+        )
     } else {
         layout.offsets.get(&id).copied()
     };
@@ -156,6 +194,7 @@ fn put(data: &mut [u8], record: &Relocation, resolved: Resolved, is_debug: bool)
 }
 
 fn write(data: &mut [u8], at: usize, bytes: &[u8]) -> Option<()> {
-    data.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);
+    data.get_mut(at..at.checked_add(bytes.len())?)?
+        .copy_from_slice(bytes);
     Some(())
 }

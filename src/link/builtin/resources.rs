@@ -30,8 +30,11 @@ pub(super) struct Resources<'a> {
 }
 
 pub(super) fn propagate<'a>(program: &Program<'a>, live: &Live) -> Result<Resources<'a>> {
-    let mut attributes: Vec<Vec<Attribute<'a>>> =
-        program.functions.iter().map(|function| function.attributes.clone()).collect();
+    let mut attributes: Vec<Vec<Attribute<'a>>> = program
+        .functions
+        .iter()
+        .map(|function| function.attributes.clone())
+        .collect();
     complete_old_functions(program, live, &mut attributes);
     let depths = stack_depths(program, live);
     let mut registers = HashMap::new();
@@ -40,21 +43,39 @@ pub(super) fn propagate<'a>(program: &Program<'a>, live: &Live) -> Result<Resour
     let lone = kernels.len() == 1;
     for &id in &kernels {
         let kernel = program.function(id);
-        let reached: Vec<&Function> = live.reach[id.at()].iter().map(|&f| program.function(f)).collect();
-        let most = reached.iter().map(|function| function.registers).max().unwrap_or(0);
+        let reached: Vec<&Function> = live.reach[id.at()]
+            .iter()
+            .map(|&f| program.function(f))
+            .collect();
+        let most = reached
+            .iter()
+            .map(|function| function.registers)
+            .max()
+            .unwrap_or(0);
         registers.insert(kernel.symbol, most);
         stacks.push((kernel.symbol, depths[id.at()].unwrap_or(UNKNOWN)));
         let collected = Collected::new(program, live, id, &attributes, lone);
-        collected.apply(program, kernel, depths[id.at()].is_none(), &mut attributes[id.at()]);
+        collected.apply(
+            program,
+            kernel,
+            depths[id.at()].is_none(),
+            &mut attributes[id.at()],
+        );
     }
-    Ok(Resources { registers, stacks, attributes })
+    Ok(Resources {
+        registers,
+        stacks,
+        attributes,
+    })
 }
 
 /// ABI 7 code lacks two attributes that newer code always has.
 fn complete_old_functions(program: &Program, live: &Live, attributes: &mut [Vec<Attribute>]) {
-    let any_mask = live
-        .kept(program)
-        .any(|id| attributes[id.at()].iter().any(|attribute| attribute.number == SPARSE_MMA_MASK));
+    let any_mask = live.kept(program).any(|id| {
+        attributes[id.at()]
+            .iter()
+            .any(|attribute| attribute.number == SPARSE_MMA_MASK)
+    });
     for id in live.kept(program) {
         let function = program.function(id);
         if function.lacks_sparse_mask && any_mask {
@@ -67,7 +88,11 @@ fn complete_old_functions(program: &Program, live: &Live, attributes: &mut [Vec<
 }
 
 fn bytes<'a>(format: u8, number: u8, value: Vec<u8>) -> Attribute<'a> {
-    Attribute { format, number, value: Value::Bytes(Cow::Owned(value)) }
+    Attribute {
+        format,
+        number,
+        value: Value::Bytes(Cow::Owned(value)),
+    }
 }
 
 /// Own frame and the deepest path below it, by function; none when a cycle is reachable.
@@ -97,17 +122,30 @@ fn stack_depths(program: &Program, live: &Live) -> Vec<Option<u32>> {
                     }
                 }
                 None => {
-                    let deepest = targets.iter().try_fold(0, |deepest: u32, callee| match states[callee.at()] {
-                        State::Done(Some(depth)) => Some(deepest.max(depth)),
-                        // Still open: the callee is on the path, which is a cycle.
-                        _ => None,
+                    let deepest = targets.iter().try_fold(0, |deepest: u32, callee| {
+                        match states[callee.at()] {
+                            State::Done(Some(depth)) => Some(deepest.max(depth)),
+                            // Still open: the callee is on the path, which is a cycle.
+                            _ => None,
+                        }
                     });
-                    states[id.at()] = State::Done(deepest.map(|below| program.function(id).frame.saturating_add(below)));
+                    states[id.at()] = State::Done(
+                        deepest.map(|below| program.function(id).frame.saturating_add(below)),
+                    );
                 }
             }
         }
     }
-    states.into_iter().map(|state| if let State::Done(depth) = state { depth } else { None }).collect()
+    states
+        .into_iter()
+        .map(|state| {
+            if let State::Done(depth) = state {
+                depth
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 /// What a kernel collects from the functions it reaches.
@@ -121,18 +159,36 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(program: &Program, live: &Live, kernel: FunctionId, attributes: &[Vec<Attribute>], lone: bool) -> Self {
+    fn new(
+        program: &Program,
+        live: &Live,
+        kernel: FunctionId,
+        attributes: &[Vec<Attribute>],
+        lone: bool,
+    ) -> Self {
         let reach = &live.reach[kernel.at()];
         let all = |number: u8| {
-            reach.iter().flat_map(move |id| attributes[id.at()].iter()).filter(move |a| a.number == number)
+            reach
+                .iter()
+                .flat_map(move |id| attributes[id.at()].iter())
+                .filter(move |a| a.number == number)
         };
         let half = |attribute: &Attribute| match attribute.bytes() {
             [low, high, ..] => u16::from_le_bytes([*low, *high]),
             _ => 0,
         };
-        let barriers = |ids: &[FunctionId]| ids.iter().map(|&id| program.function(id).barriers).max().unwrap_or(0);
+        let barriers = |ids: &[FunctionId]| {
+            ids.iter()
+                .map(|&id| program.function(id).barriers)
+                .max()
+                .unwrap_or(0)
+        };
         // With one kernel only, barriers of address-taken functions count even if nothing reaches them.
-        let unreached = if lone { barriers(&live.address_taken) } else { 0 };
+        let unreached = if lone {
+            barriers(&live.address_taken)
+        } else {
+            0
+        };
         let externals: BTreeSet<SymbolId> = reach
             .iter()
             .flat_map(|&id| &program.function(id).calls)
@@ -140,10 +196,11 @@ impl Collected {
             .filter(|&symbol| program.symbol(symbol).is_undefined())
             .collect();
         // Of equal counts the first stands, as its bytes were.
-        let mbarriers = all(NUM_MBARRIERS).fold(None, |most: Option<&Attribute>, next| match most {
-            Some(most) if half(most) >= half(next) => Some(most),
-            _ => Some(next),
-        });
+        let mbarriers =
+            all(NUM_MBARRIERS).fold(None, |most: Option<&Attribute>, next| match most {
+                Some(most) if half(most) >= half(next) => Some(most),
+                _ => Some(next),
+            });
         Self {
             uses_block_z: all(CTAIDZ_USED).next().is_some(),
             sparse_mask: all(SPARSE_MMA_MASK).map(half).reduce(|a, b| a | b),
@@ -155,24 +212,40 @@ impl Collected {
     }
 
     /// Values are replaced where they stand, or appended, in nvlink's order.
-    fn apply(self, program: &Program, kernel: &Function, recurses: bool, attributes: &mut Vec<Attribute>) {
+    fn apply(
+        self,
+        program: &Program,
+        kernel: &Function,
+        recurses: bool,
+        attributes: &mut Vec<Attribute>,
+    ) {
         let has = |attributes: &[Attribute], number| attributes.iter().any(|a| a.number == number);
         if self.uses_block_z && !has(attributes, CTAIDZ_USED) {
             attributes.push(bytes(1, CTAIDZ_USED, vec![0, 0]));
         }
         if let Some(mask) = self.sparse_mask {
-            for attribute in attributes.iter_mut().filter(|a| a.number == SPARSE_MMA_MASK) {
+            for attribute in attributes
+                .iter_mut()
+                .filter(|a| a.number == SPARSE_MMA_MASK)
+            {
                 attribute.value = Value::Bytes(mask.to_le_bytes().to_vec().into());
             }
         }
-        if self.barriers > 0 && (self.barriers > kernel.barriers || !has(attributes, NUM_BARRIERS)) {
+        if self.barriers > 0 && (self.barriers > kernel.barriers || !has(attributes, NUM_BARRIERS))
+        {
             set(attributes, bytes(2, NUM_BARRIERS, vec![self.barriers, 0]));
         }
         if self.grid > 0 {
-            set(attributes, bytes(3, GRID_ATTRIBUTES, self.grid.to_le_bytes().to_vec()));
+            set(
+                attributes,
+                bytes(3, GRID_ATTRIBUTES, self.grid.to_le_bytes().to_vec()),
+            );
         }
         if recurses {
-            set(attributes, bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()));
+            set(
+                attributes,
+                bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()),
+            );
         }
         self.set_externals(program, attributes);
         if let Some(count) = self.mbarriers {
@@ -183,13 +256,24 @@ impl Collected {
     /// Resolved externals go, new ones come; a list that grew or became empty loses its place.
     fn set_externals(&self, program: &Program, attributes: &mut Vec<Attribute>) {
         let own = attributes.iter().position(|a| a.number == EXTERNS);
-        let before = match own.and_then(|at| attributes.get(at)).map(|attribute| &attribute.value) {
+        let before = match own
+            .and_then(|at| attributes.get(at))
+            .map(|attribute| &attribute.value)
+        {
             Some(Value::Externals(list)) => list.clone(),
             _ => Vec::new(),
         };
-        let mut now: Vec<SymbolId> = before.iter().copied().filter(|&id| program.symbol(id).is_undefined()).collect();
+        let mut now: Vec<SymbolId> = before
+            .iter()
+            .copied()
+            .filter(|&id| program.symbol(id).is_undefined())
+            .collect();
         now.extend(self.externals.iter().filter(|id| !before.contains(id)));
-        let new = Attribute { format: 4, number: EXTERNS, value: Value::Externals(now.clone()) };
+        let new = Attribute {
+            format: 4,
+            number: EXTERNS,
+            value: Value::Externals(now.clone()),
+        };
         match own {
             Some(at) if now.len() > before.len() || now.is_empty() => {
                 attributes.remove(at);
@@ -206,7 +290,10 @@ impl Collected {
 
 /// Replaces the first attribute of that number, or appends.
 fn set<'a>(attributes: &mut Vec<Attribute<'a>>, new: Attribute<'a>) {
-    match attributes.iter_mut().find(|attribute| attribute.number == new.number) {
+    match attributes
+        .iter_mut()
+        .find(|attribute| attribute.number == new.number)
+    {
         Some(old) => old.value = new.value,
         None => attributes.push(new),
     }

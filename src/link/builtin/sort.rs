@@ -48,7 +48,12 @@ mod tests {
         assert_eq!(sorted, [1, 2, 3, 4, 5]);
         // Pairs of (key, place): the order of equal keys is the list sort's own.
         let pairs = [(0, 0), (0, 1), (0, 2), (0, 3)];
-        let places = |ties| list_sort(&pairs, &|a: (i32, i32), b| a.0 < b.0, ties).iter().map(|p| p.1).collect::<Vec<_>>();
+        let places = |ties| {
+            list_sort(&pairs, &|a: (i32, i32), b| a.0 < b.0, ties)
+                .iter()
+                .map(|p| p.1)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(places(Ties::First), [2, 0, 3, 1]);
         assert_eq!(places(Ties::Second), [1, 3, 0, 2]);
     }

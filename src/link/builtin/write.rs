@@ -7,7 +7,8 @@ use super::Identity;
 use super::layout::Layout;
 use super::live::Live;
 use super::merge::{
-    ATTRIBUTES, FunctionId, Info, InfoRecord, NOBITS, PROGBITS, Program, REL, RELA, Rank, SectionId, SymbolId, Value,
+    ATTRIBUTES, FunctionId, Info, InfoRecord, NOBITS, PROGBITS, Program, REL, RELA, Rank,
+    SectionId, SymbolId, Value,
 };
 use super::relocate::Relocated;
 use super::resources::Resources;
@@ -61,7 +62,15 @@ pub(super) fn write(
 ) -> Result<Vec<u8>> {
     check_limits(program, layout)?;
     let sections = choose_sections(program, live, layout, relocated);
-    let writer = Writer { program, live, layout, resources, relocated, identity, sections };
+    let writer = Writer {
+        program,
+        live,
+        layout,
+        resources,
+        relocated,
+        identity,
+        sections,
+    };
     writer.write()
 }
 
@@ -71,20 +80,34 @@ fn check_limits(program: &Program, layout: &Layout) -> Result<()> {
         let size = shared.size - reserved;
         if size > SHARED_LIMIT {
             let name = program.symbol(program.function(*kernel).symbol).name;
-            let message = format!("kernel `{name}` needs {size} bytes of static shared memory, more than {SHARED_LIMIT}");
+            let message = format!(
+                "kernel `{name}` needs {size} bytes of static shared memory, more than {SHARED_LIMIT}"
+            );
             return Err(Error::failed(Code::SharedMemory, message).symbol(name));
         }
     }
-    let constants: u64 = program.sections.iter().filter(|s| s.name == ".nv.constant3").map(|s| s.size).sum();
+    let constants: u64 = program
+        .sections
+        .iter()
+        .filter(|s| s.name == ".nv.constant3")
+        .map(|s| s.size)
+        .sum();
     if constants > CONSTANT_LIMIT {
-        let message = format!("`__constant__` variables take {constants} bytes in all, more than {CONSTANT_LIMIT}");
+        let message = format!(
+            "`__constant__` variables take {constants} bytes in all, more than {CONSTANT_LIMIT}"
+        );
         return Err(Error::failed(Code::ConstantMemory, message));
     }
     Ok(())
 }
 
 /// The sections of the result after the four tables, in file order.
-fn choose_sections<'p>(program: &'p Program, live: &Live, layout: &'p Layout, relocated: &Relocated) -> Vec<Section<'p>> {
+fn choose_sections<'p>(
+    program: &'p Program,
+    live: &Live,
+    layout: &'p Layout,
+    relocated: &Relocated,
+) -> Vec<Section<'p>> {
     let emptied: HashSet<SectionId> = program
         .relocations
         .iter()
@@ -92,21 +115,36 @@ fn choose_sections<'p>(program: &'p Program, live: &Live, layout: &'p Layout, re
         .filter(|(_, kept)| kept.is_empty())
         .map(|(list, _)| list.section)
         .collect();
-    let shared_of: HashMap<SectionId, FunctionId> =
-        program.function_ids().filter_map(|id| Some((program.function(id).shared?, id))).collect();
-    let is_dead = |id: SectionId| program.section(id).owner.is_some_and(|owner| !live.keeps(owner));
+    let shared_of: HashMap<SectionId, FunctionId> = program
+        .function_ids()
+        .filter_map(|id| Some((program.function(id).shared?, id)))
+        .collect();
+    let is_dead = |id: SectionId| {
+        program
+            .section(id)
+            .owner
+            .is_some_and(|owner| !live.keeps(owner))
+    };
     let mut sections = Vec::new();
     for (index, section) in program.sections.iter().enumerate() {
         let id = SectionId(index as u32);
         let belongs_to_dead = matches!(section.info, Info::Section(target) if is_dead(target));
         let is_unused_info = program.info_section == Some(id) && program.info.is_empty();
-        let is_unused_shared = program.public_shared_section == Some(id) && !layout.keeps_public_shared;
-        if is_dead(id) || belongs_to_dead || emptied.contains(&id) || is_unused_info || is_unused_shared {
+        let is_unused_shared =
+            program.public_shared_section == Some(id) && !layout.keeps_public_shared;
+        if is_dead(id)
+            || belongs_to_dead
+            || emptied.contains(&id)
+            || is_unused_info
+            || is_unused_shared
+        {
             continue;
         }
         let (mut size, mut align) = (section.size, section.align);
         if let Some(kernel) = shared_of.get(&id) {
-            let Some(shared) = layout.shared.get(kernel) else { continue };
+            let Some(shared) = layout.shared.get(kernel) else {
+                continue;
+            };
             (size, align) = (shared.size, shared.align);
         } else if program.public_shared_section == Some(id) {
             size = 0;
@@ -145,16 +183,48 @@ fn made_sections<'p>(program: &'p Program, layout: &Layout) -> Vec<Section<'p>> 
         offset: 0,
     };
     let mut made = vec![
-        make(Key::CallGraph, ".nv.callgraph".into(), 0x7000_0001, 4, Rank::CallGraph),
-        make(Key::Prototypes, ".nv.prototype".into(), 0x7000_0002, 4, Rank::Prototype),
+        make(
+            Key::CallGraph,
+            ".nv.callgraph".into(),
+            0x7000_0001,
+            4,
+            Rank::CallGraph,
+        ),
+        make(
+            Key::Prototypes,
+            ".nv.prototype".into(),
+            0x7000_0002,
+            4,
+            Rank::Prototype,
+        ),
     ];
-    for (kernel, constants) in layout.constants.iter().filter(|(_, constants)| constants.section.is_none()) {
+    for (kernel, constants) in layout
+        .constants
+        .iter()
+        .filter(|(_, constants)| constants.section.is_none())
+    {
         let name = program.symbol(program.function(*kernel).symbol).name;
         let name = format!(".nv.constant2.{name}").into();
-        let section = make(Key::Constants(*kernel), name, PROGBITS, constants.align, Rank::Constants);
-        made.push(Section { flags: 0x42, entry_size: 0, ..section });
+        let section = make(
+            Key::Constants(*kernel),
+            name,
+            PROGBITS,
+            constants.align,
+            Rank::Constants,
+        );
+        made.push(Section {
+            flags: 0x42,
+            entry_size: 0,
+            ..section
+        });
     }
-    made.push(make(Key::RelocationActions, ".nv.rel.action".into(), 0x7000_000B, 8, Rank::RelocationActions));
+    made.push(make(
+        Key::RelocationActions,
+        ".nv.rel.action".into(),
+        0x7000_000B,
+        8,
+        Rank::RelocationActions,
+    ));
     made
 }
 
@@ -181,10 +251,12 @@ impl Numbers {
     }
 
     fn symbol(&self, id: SymbolId) -> Result<u32> {
-        self.symbols
-            .get(&id)
-            .copied()
-            .ok_or_else(|| Error::failed(Code::Internal, "the result refers to a symbol that was dropped"))
+        self.symbols.get(&id).copied().ok_or_else(|| {
+            Error::failed(
+                Code::Internal,
+                "the result refers to a symbol that was dropped",
+            )
+        })
     }
 }
 
@@ -196,7 +268,10 @@ struct Strings<'p> {
 
 impl<'p> Strings<'p> {
     fn new() -> Self {
-        Self { bytes: vec![0], offsets: HashMap::from([(Cow::Borrowed(""), 0)]) }
+        Self {
+            bytes: vec![0],
+            offsets: HashMap::from([(Cow::Borrowed(""), 0)]),
+        }
     }
 
     fn add(&mut self, name: Cow<'p, str>) -> u32 {
@@ -224,16 +299,29 @@ impl<'p> Writer<'p> {
     fn write(mut self) -> Result<Vec<u8>> {
         let prototypes = self.kept_prototypes();
         if prototypes.is_empty() {
-            self.sections.retain(|section| section.key != Key::Prototypes);
+            self.sections
+                .retain(|section| section.key != Key::Prototypes);
         }
         let numbers = self.number();
         let (names, prototype_offsets) = self.names(&numbers);
         let section_names = self.section_names();
         let tables = [
             (Key::Null, "", 0, 0, Cow::Borrowed(&[][..])),
-            (Key::SectionNames, ".shstrtab", 3, 1, section_names.bytes.as_slice().into()),
+            (
+                Key::SectionNames,
+                ".shstrtab",
+                3,
+                1,
+                section_names.bytes.as_slice().into(),
+            ),
             (Key::Names, ".strtab", 3, 1, names.bytes.as_slice().into()),
-            (Key::Symbols, ".symtab", 2, 8, self.symbol_table(&numbers, &names)?.into()),
+            (
+                Key::Symbols,
+                ".symtab",
+                2,
+                8,
+                self.symbol_table(&numbers, &names)?.into(),
+            ),
         ];
         let mut sections: Vec<Section> = Vec::new();
         for (key, name, kind, align, data) in tables {
@@ -251,16 +339,27 @@ impl<'p> Writer<'p> {
             });
         }
         let contents = self.contents(&numbers, &prototypes, &prototype_offsets)?;
-        sections.extend(std::mem::take(&mut self.sections).into_iter().map(|section| Section {
-            data: contents.get(&section.key).map_or(section.data, |data| Cow::Borrowed(data.as_slice())),
-            ..section
-        }));
+        sections.extend(
+            std::mem::take(&mut self.sections)
+                .into_iter()
+                .map(|section| Section {
+                    data: contents
+                        .get(&section.key)
+                        .map_or(section.data, |data| Cow::Borrowed(data.as_slice())),
+                    ..section
+                }),
+        );
         let end = place(&mut sections);
         let headers_at = end.next_multiple_of(8);
         let segments = segments(&sections, headers_at);
-        let mut out = Vec::with_capacity((headers_at as usize) + 64 * sections.len() + 56 * segments.len());
+        let mut out =
+            Vec::with_capacity((headers_at as usize) + 64 * sections.len() + 56 * segments.len());
         out.extend(self.header(headers_at, sections.len(), segments.len())?);
-        for section in sections.iter().skip(1).filter(|section| section.kind != NOBITS) {
+        for section in sections
+            .iter()
+            .skip(1)
+            .filter(|section| section.kind != NOBITS)
+        {
             out.resize(section.offset as usize, 0);
             out.extend_from_slice(&section.data);
         }
@@ -276,20 +375,37 @@ impl<'p> Writer<'p> {
 
     /// Prototypes of functions that stay, but for those whose address is taken.
     fn kept_prototypes(&self) -> Vec<(SymbolId, usize)> {
-        let taken: HashSet<SymbolId> = self.program.address_taken.iter().map(|(symbol, _)| *symbol).collect();
-        let kept = self.program.prototypes.iter().filter(|(id, _)| !taken.contains(id) && !self.live.drops(*id));
+        let taken: HashSet<SymbolId> = self
+            .program
+            .address_taken
+            .iter()
+            .map(|(symbol, _)| *symbol)
+            .collect();
+        let kept = self
+            .program
+            .prototypes
+            .iter()
+            .filter(|(id, _)| !taken.contains(id) && !self.live.drops(*id));
         kept.map(|(id, prototype)| (*id, prototype.at())).collect()
     }
 
     fn number(&self) -> Numbers {
         let tables = [Key::Null, Key::SectionNames, Key::Names, Key::Symbols];
-        let keys = tables.into_iter().chain(self.sections.iter().map(|section| section.key));
+        let keys = tables
+            .into_iter()
+            .chain(self.sections.iter().map(|section| section.key));
         let sections: HashMap<Key, u32> = keys.zip(0..).collect();
         let empty: HashSet<SectionId> = self
             .sections
             .iter()
             .filter(|section| section.kind == NOBITS && section.size == 0)
-            .filter_map(|section| if let Key::Merged(id) = section.key { Some(id) } else { None })
+            .filter_map(|section| {
+                if let Key::Merged(id) = section.key {
+                    Some(id)
+                } else {
+                    None
+                }
+            })
             .collect();
         let stays = |id: &SymbolId| {
             let symbol = self.program.symbol(*id);
@@ -300,9 +416,21 @@ impl<'p> Writer<'p> {
             !self.live.drops(*id) && (!of_section || symbol.section.is_some_and(is_there))
         };
         let mut locals = vec![Local::Null];
-        locals.extend(self.program.locals.iter().copied().filter(stays).map(Local::Merged));
-        let made = made_sections(self.program, self.layout).into_iter().map(|section| section.key);
-        locals.extend(made.filter(|key| sections.contains_key(key)).map(Local::Section));
+        locals.extend(
+            self.program
+                .locals
+                .iter()
+                .copied()
+                .filter(stays)
+                .map(Local::Merged),
+        );
+        let made = made_sections(self.program, self.layout)
+            .into_iter()
+            .map(|section| section.key);
+        locals.extend(
+            made.filter(|key| sections.contains_key(key))
+                .map(Local::Section),
+        );
         let hidden = |name: &str| name.starts_with("__U") || name == ".nv.ptx.const0.size";
         let globals: Vec<SymbolId> = self
             .program
@@ -311,30 +439,56 @@ impl<'p> Writer<'p> {
             .copied()
             .filter(|&id| !self.live.drops(id) && !hidden(self.program.symbol(id).name))
             .collect();
-        let merged = locals.iter().map(|local| if let Local::Merged(id) = local { Some(*id) } else { None });
+        let merged = locals.iter().map(|local| {
+            if let Local::Merged(id) = local {
+                Some(*id)
+            } else {
+                None
+            }
+        });
         let symbols = merged
             .chain(globals.iter().copied().map(Some))
             .zip(0..)
             .filter_map(|(id, number)| Some((id?, number)))
             .collect();
-        Numbers { sections, symbols, locals, globals }
+        Numbers {
+            sections,
+            symbols,
+            locals,
+            globals,
+        }
     }
 
     /// Prototype texts, then names by creation without those of dead functions, then all global names.
     fn names(&self, numbers: &Numbers) -> (Strings<'p>, Vec<u32>) {
         let mut strings = Strings::new();
         // Texts of prototypes are all different; they never share with a name before them.
-        let prototypes = self.program.prototype_texts.iter().map(|text| strings.add((*text).into())).collect();
+        let prototypes = self
+            .program
+            .prototype_texts
+            .iter()
+            .map(|text| strings.add((*text).into()))
+            .collect();
         for name in kept_names(&self.program.names, self.live).chain(self.made_names()) {
             strings.add(name);
         }
-        for &id in self.program.globals.iter().filter(|&&id| !self.live.drops(id)) {
+        for &id in self
+            .program
+            .globals
+            .iter()
+            .filter(|&&id| !self.live.drops(id))
+        {
             let name = self.program.symbol(id).name;
             if name != ".nv.ptx.const0.size" {
                 strings.add(name.into());
             }
         }
-        debug_assert!(numbers.globals.iter().all(|&id| strings.offsets.contains_key(self.program.symbol(id).name)));
+        debug_assert!(
+            numbers
+                .globals
+                .iter()
+                .all(|&id| strings.offsets.contains_key(self.program.symbol(id).name))
+        );
         (strings, prototypes)
     }
 
@@ -347,36 +501,56 @@ impl<'p> Writer<'p> {
     }
 
     fn made_names(&self) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
-        made_sections(self.program, self.layout).into_iter().map(|section| section.name)
+        made_sections(self.program, self.layout)
+            .into_iter()
+            .map(|section| section.name)
     }
 
     fn symbol_table(&self, numbers: &Numbers, names: &Strings) -> Result<Vec<u8>> {
         let mut out = Vec::new();
-        let mut entry = |name: u32, info: u8, other: u8, section: u32, value: u64, size: u64| -> Result<()> {
-            let section = u16::try_from(section).ok().filter(|&number| number < 0xFF00).ok_or_else(|| {
-                Error::failed(Code::BuiltinUnsupported, "the built-in linker does not write more than 65,279 sections")
-                    .hint("link with `--backend nvjitlink`")
-            })?;
-            out.extend(name.to_le_bytes());
-            out.extend([info, other]);
-            out.extend(section.to_le_bytes());
-            out.extend(value.to_le_bytes());
-            out.extend(size.to_le_bytes());
-            Ok(())
-        };
+        let mut entry =
+            |name: u32, info: u8, other: u8, section: u32, value: u64, size: u64| -> Result<()> {
+                let section = u16::try_from(section)
+                    .ok()
+                    .filter(|&number| number < 0xFF00)
+                    .ok_or_else(|| {
+                        Error::failed(
+                            Code::BuiltinUnsupported,
+                            "the built-in linker does not write more than 65,279 sections",
+                        )
+                        .hint("link with `--backend nvjitlink`")
+                    })?;
+                out.extend(name.to_le_bytes());
+                out.extend([info, other]);
+                out.extend(section.to_le_bytes());
+                out.extend(value.to_le_bytes());
+                out.extend(size.to_le_bytes());
+                Ok(())
+            };
         let merged = |id: SymbolId| {
             let symbol = self.program.symbol(id);
             let name = names.offsets.get(symbol.name).copied().unwrap_or(0);
             let section = symbol.section.map_or(0, |section| numbers.section(section));
             // Reserved shared memory is weak in inputs and global in results.
-            let info = if symbol.name.starts_with(".nv.reservedSmem") { 0x11 } else { symbol.info };
+            let info = if symbol.name.starts_with(".nv.reservedSmem") {
+                0x11
+            } else {
+                symbol.info
+            };
             (name, info, symbol.other, section, symbol.value, symbol.size)
         };
         for local in &numbers.locals {
             let (name, info, other, section, value, size) = match local {
                 Local::Null => (0, 0, 0, 0, 0, 0),
                 Local::Merged(id) => merged(*id),
-                Local::Section(key) => (0, 3, 0, numbers.sections.get(key).copied().unwrap_or(0), 0, 0),
+                Local::Section(key) => (
+                    0,
+                    3,
+                    0,
+                    numbers.sections.get(key).copied().unwrap_or(0),
+                    0,
+                    0,
+                ),
             };
             entry(name, info, other, section, value, size)?;
         }
@@ -394,8 +568,12 @@ impl<'p> Writer<'p> {
         prototypes: &[(SymbolId, usize)],
         prototype_offsets: &[u32],
     ) -> Result<HashMap<Key, Vec<u8>>> {
-        let mut contents: HashMap<Key, Vec<u8>> =
-            self.relocated.data.iter().map(|(id, data)| (Key::Merged(*id), data.clone())).collect();
+        let mut contents: HashMap<Key, Vec<u8>> = self
+            .relocated
+            .data
+            .iter()
+            .map(|(id, data)| (Key::Merged(*id), data.clone()))
+            .collect();
         let program = self.program;
         let mut put = |section: Option<SectionId>, data: Vec<u8>| {
             if let Some(id) = section {
@@ -407,14 +585,20 @@ impl<'p> Writer<'p> {
         put(program.info_section, self.info(numbers)?);
         put(program.compat_section, self.compat());
         for function in self.live.kept(program) {
-            put(program.function(function).info, self.function_info(function, numbers)?);
+            put(
+                program.function(function).info,
+                self.function_info(function, numbers)?,
+            );
         }
         for (list, kept) in program.relocations.iter().zip(&self.relocated.kept) {
             let with_addends = program.section(list.section).kind == RELA;
             let mut data = Vec::with_capacity(kept.len() * 24);
             for record in kept {
                 data.extend(record.offset.to_le_bytes());
-                data.extend((u64::from(numbers.symbol(record.symbol)?) << 32 | u64::from(record.kind)).to_le_bytes());
+                data.extend(
+                    (u64::from(numbers.symbol(record.symbol)?) << 32 | u64::from(record.kind))
+                        .to_le_bytes(),
+                );
                 if with_addends {
                     data.extend(record.addend.unwrap_or(0).to_le_bytes());
                 }
@@ -422,7 +606,9 @@ impl<'p> Writer<'p> {
             put(Some(list.section), data);
         }
         for (kernel, constants) in &self.layout.constants {
-            let key = constants.section.map_or(Key::Constants(*kernel), Key::Merged);
+            let key = constants
+                .section
+                .map_or(Key::Constants(*kernel), Key::Merged);
             contents.insert(key, constants.data.clone());
         }
         contents.insert(Key::CallGraph, self.call_graph(numbers, prototype_offsets)?);
@@ -431,17 +617,30 @@ impl<'p> Writer<'p> {
             .map(|(id, text)| Ok((numbers.symbol(*id)?, prototype_offsets[*text])))
             .collect::<Result<_>>()?;
         list.sort_by_key(|(symbol, _)| *symbol);
-        contents.insert(Key::Prototypes, list.into_iter().flat_map(|(symbol, text)| pair(symbol, text)).collect());
+        contents.insert(
+            Key::Prototypes,
+            list.into_iter()
+                .flat_map(|(symbol, text)| pair(symbol, text))
+                .collect(),
+        );
         contents.insert(
             Key::RelocationActions,
-            vec![0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36],
+            vec![
+                0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36,
+            ],
         );
         Ok(contents)
     }
 
     /// Our own record, then those of every input.
     fn tool_note(&self) -> Vec<u8> {
-        let Identity { tool, version, build, command, .. } = self.identity;
+        let Identity {
+            tool,
+            version,
+            build,
+            command,
+            ..
+        } = self.identity;
         let mut strings = vec![0u8];
         let mut offsets = vec![0u32];
         for text in [tool, version, build, command] {
@@ -479,7 +678,11 @@ impl<'p> Writer<'p> {
         for record in &self.program.info {
             match *record {
                 InfoRecord::PerSymbol { symbol, .. } if self.live.drops(symbol) => {}
-                InfoRecord::PerSymbol { number, symbol, value } => {
+                InfoRecord::PerSymbol {
+                    number,
+                    symbol,
+                    value,
+                } => {
                     let value = match self.resources.registers.get(&symbol) {
                         Some(&registers) if number == REGCOUNT => registers,
                         _ => value,
@@ -511,7 +714,9 @@ impl<'p> Writer<'p> {
                 }
             }
         }
-        list.iter().flat_map(|(format, number, value)| attribute(*format, *number, value)).collect()
+        list.iter()
+            .flat_map(|(format, number, value)| attribute(*format, *number, value))
+            .collect()
     }
 
     fn function_info(&self, function: FunctionId, numbers: &Numbers) -> Result<Vec<u8>> {
@@ -520,15 +725,25 @@ impl<'p> Writer<'p> {
             let value: Cow<[u8]> = match &entry.value {
                 Value::Bytes(bytes) => Cow::Borrowed(bytes),
                 Value::ParameterBank(symbol, rest) => {
-                    [&numbers.symbol(*symbol)?.to_le_bytes()[..], rest].concat().into()
+                    [&numbers.symbol(*symbol)?.to_le_bytes()[..], rest]
+                        .concat()
+                        .into()
                 }
                 Value::Externals(list) => {
-                    let undefined = list.iter().filter(|&&id| self.program.symbol(id).is_undefined());
-                    let words: Vec<u32> = undefined.map(|&id| numbers.symbol(id)).collect::<Result<_>>()?;
+                    let undefined = list
+                        .iter()
+                        .filter(|&&id| self.program.symbol(id).is_undefined());
+                    let words: Vec<u32> = undefined
+                        .map(|&id| numbers.symbol(id))
+                        .collect::<Result<_>>()?;
                     if words.is_empty() {
                         continue;
                     }
-                    words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>().into()
+                    words
+                        .iter()
+                        .flat_map(|word| word.to_le_bytes())
+                        .collect::<Vec<u8>>()
+                        .into()
                 }
             };
             data.extend(attribute(entry.format, entry.number, &value));
@@ -544,26 +759,51 @@ impl<'p> Writer<'p> {
         let group = |number: i32| pair(0, number as u32);
         let mut data = group(-1).to_vec();
         for function in by_creation.iter().map(|&id| program.function(id)) {
-            for &callee in function.calls.iter().filter(|&&callee| !self.live.drops(callee)) {
-                data.extend(pair(numbers.symbol(function.symbol)?, numbers.symbol(callee)?));
+            for &callee in function
+                .calls
+                .iter()
+                .filter(|&&callee| !self.live.drops(callee))
+            {
+                data.extend(pair(
+                    numbers.symbol(function.symbol)?,
+                    numbers.symbol(callee)?,
+                ));
             }
         }
         data.extend(group(-2));
         let mut taken = BTreeSet::new();
-        for (symbol, prototype) in program.address_taken.iter().filter(|(symbol, _)| !self.live.drops(*symbol)) {
+        for (symbol, prototype) in program
+            .address_taken
+            .iter()
+            .filter(|(symbol, _)| !self.live.drops(*symbol))
+        {
             taken.insert((numbers.symbol(*symbol)?, prototypes[prototype.at()]));
         }
-        data.extend(taken.into_iter().flat_map(|(symbol, prototype)| pair(symbol, prototype)));
+        data.extend(
+            taken
+                .into_iter()
+                .flat_map(|(symbol, prototype)| pair(symbol, prototype)),
+        );
         data.extend(group(-3));
         for function in by_creation.iter().map(|&id| program.function(id)) {
             for prototype in &function.indirect {
-                data.extend(pair(numbers.symbol(function.symbol)?, prototypes[prototype.at()]));
+                data.extend(pair(
+                    numbers.symbol(function.symbol)?,
+                    prototypes[prototype.at()],
+                ));
             }
         }
         data.extend(group(-4));
         for function in by_creation.iter().map(|&id| program.function(id)) {
-            for &taken in function.takes_address.iter().filter(|&&taken| !self.live.drops(taken)) {
-                data.extend(pair(numbers.symbol(function.symbol)?, numbers.symbol(taken)?));
+            for &taken in function
+                .takes_address
+                .iter()
+                .filter(|&&taken| !self.live.drops(taken))
+            {
+                data.extend(pair(
+                    numbers.symbol(function.symbol)?,
+                    numbers.symbol(taken)?,
+                ));
             }
         }
         Ok(data)
@@ -572,11 +812,16 @@ impl<'p> Writer<'p> {
     fn header(&self, headers_at: u64, sections: usize, segments: usize) -> Result<Vec<u8>> {
         let count = |count: usize| {
             u16::try_from(count).map_err(|_| {
-                Error::failed(Code::BuiltinUnsupported, format!("the built-in linker does not write {count} sections"))
-                    .hint("link with `--backend nvjitlink`")
+                Error::failed(
+                    Code::BuiltinUnsupported,
+                    format!("the built-in linker does not write {count} sections"),
+                )
+                .hint("link with `--backend nvjitlink`")
             })
         };
-        let mut out = vec![0x7F, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0];
+        let mut out = vec![
+            0x7F, b'E', b'L', b'F', 2, 1, 1, 0x41, 8, 0, 0, 0, 0, 0, 0, 0,
+        ];
         out.extend(2u16.to_le_bytes());
         out.extend(190u16.to_le_bytes());
         out.extend(1u32.to_le_bytes());
@@ -590,7 +835,12 @@ impl<'p> Writer<'p> {
         Ok(out)
     }
 
-    fn section_header(&self, section: &Section, numbers: &Numbers, names: &Strings) -> Result<Vec<u8>> {
+    fn section_header(
+        &self,
+        section: &Section,
+        numbers: &Numbers,
+        names: &Strings,
+    ) -> Result<Vec<u8>> {
         let merged = match section.key {
             Key::Merged(id) => Some((id, self.program.section(id))),
             _ => None,
@@ -599,8 +849,13 @@ impl<'p> Writer<'p> {
         let link = match (section.key, section.kind, section.rank) {
             (Key::Null | Key::SectionNames | Key::Names, ..) => 0,
             (Key::Symbols, ..) => 2,
-            (Key::CallGraph | Key::Prototypes, ..) | (_, ATTRIBUTES | REL | RELA, _) | (_, _, Rank::Text) => 3,
-            _ if is_cuda_note => self.program.tool_note.map_or(0, |note| numbers.section(note)),
+            (Key::CallGraph | Key::Prototypes, ..)
+            | (_, ATTRIBUTES | REL | RELA, _)
+            | (_, _, Rank::Text) => 3,
+            _ if is_cuda_note => self
+                .program
+                .tool_note
+                .map_or(0, |note| numbers.section(note)),
             _ => 0,
         };
         let info = match (section.key, merged.map(|(_, section)| section.info)) {
@@ -608,11 +863,21 @@ impl<'p> Writer<'p> {
             (Key::Constants(kernel), _) => numbers.section(self.program.function(kernel).text),
             (_, Some(Info::Section(target))) => numbers.section(target),
             (_, Some(Info::Symbol(symbol, registers))) => numbers.symbol(symbol)? | registers,
-            _ if is_cuda_note => self.program.compat_section.map_or(0, |compat| numbers.section(compat)),
+            _ if is_cuda_note => self
+                .program
+                .compat_section
+                .map_or(0, |compat| numbers.section(compat)),
             _ => 0,
         };
         let mut out = Vec::with_capacity(64);
-        out.extend(names.offsets.get(&section.name).copied().unwrap_or(0).to_le_bytes());
+        out.extend(
+            names
+                .offsets
+                .get(&section.name)
+                .copied()
+                .unwrap_or(0)
+                .to_le_bytes(),
+        );
         out.extend(section.kind.to_le_bytes());
         for field in [section.flags, 0, section.offset, section.size] {
             out.extend(field.to_le_bytes());
@@ -655,7 +920,11 @@ fn place(sections: &mut [Section]) -> u64 {
 fn segments(sections: &[Section], headers_at: u64) -> Vec<Vec<u8>> {
     const READ_EXECUTE: u32 = 5;
     const READ_WRITE: u32 = 6;
-    let of = |ranks: [Rank; 2]| sections.iter().filter(move |s| s.offset > 0 && ranks.contains(&s.rank) && s.flags & 2 != 0);
+    let of = |ranks: [Rank; 2]| {
+        sections
+            .iter()
+            .filter(move |s| s.offset > 0 && ranks.contains(&s.rank) && s.flags & 2 != 0)
+    };
     let code: Vec<&Section> = of([Rank::Constants, Rank::Text]).collect();
     let data: Vec<&Section> = of([Rank::GlobalInit, Rank::ZeroFill]).collect();
     let mut loads = Vec::new();
@@ -667,13 +936,17 @@ fn segments(sections: &[Section], headers_at: u64) -> Vec<Vec<u8>> {
         let in_file = if last.kind == NOBITS { 0 } else { last.size };
         let file_size = last.offset + in_file - first.offset;
         let zero_fill = data.iter().filter(|section| section.kind == NOBITS);
-        let memory = zero_fill.fold(file_size, |end, section| end.next_multiple_of(section.align.max(1)) + section.size);
+        let memory = zero_fill.fold(file_size, |end, section| {
+            end.next_multiple_of(section.align.max(1)) + section.size
+        });
         loads.push((READ_WRITE, first.offset, file_size, memory));
     }
     let table_at = headers_at + 64 * sections.len() as u64;
     let table_size = 56 * (loads.len() as u64 + 2);
     let table = |kind: u32| (kind, READ_EXECUTE, table_at, table_size, table_size);
-    let loads = loads.into_iter().map(|(flags, offset, file, memory)| (1, flags, offset, file, memory));
+    let loads = loads
+        .into_iter()
+        .map(|(flags, offset, file, memory)| (1, flags, offset, file, memory));
     std::iter::once(table(6))
         .chain(loads)
         .chain([table(1)])
@@ -698,7 +971,10 @@ fn cuda_note(virtual_number: u16) -> Vec<u8> {
 }
 
 fn note_header(size: u32, kind: u32) -> Vec<u8> {
-    let mut out: Vec<u8> = [12, size, kind].into_iter().flat_map(u32::to_le_bytes).collect();
+    let mut out: Vec<u8> = [12, size, kind]
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .collect();
     out.extend(b"NVIDIA Corp\0");
     out
 }
