@@ -7,7 +7,9 @@ use crate::error::Result;
 
 /// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  cudalink completions bash > ~/.local/share/bash-completion/completions/cudalink")]
+#[command(
+    after_help = "Example:\n  cudalink completions bash > ~/.local/share/bash-completion/completions/cudalink"
+)]
 pub struct Opts {
     /// The shell to complete for
     shell: Shell,

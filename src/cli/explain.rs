@@ -56,14 +56,21 @@ fn in_words(explanation: &Explanation) -> String {
     let mut line = |text: std::fmt::Arguments<'_>| {
         let _ = out.write_fmt(text);
     };
-    line(format_args!("{}: {}\n", sanitize(&explanation.name), sanitize(&explanation.meaning)));
+    line(format_args!(
+        "{}: {}\n",
+        sanitize(&explanation.name),
+        sanitize(&explanation.meaning)
+    ));
     if let Some(demangled) = &explanation.demangled {
         line(format_args!("  = {}\n", sanitize(demangled)));
     }
     for fact in &explanation.facts {
         line(format_args!("  | {}\n", sanitize(fact)));
     }
-    for (title, list) in [("usual causes", &explanation.causes), ("what to do", &explanation.remedies)] {
+    for (title, list) in [
+        ("usual causes", &explanation.causes),
+        ("what to do", &explanation.remedies),
+    ] {
         if !list.is_empty() {
             line(format_args!("{title}:\n"));
         }

@@ -6,9 +6,7 @@ use std::process::ExitCode;
 use super::Context;
 use super::inspect::{Select, nothing_selected, unknown_kernel};
 use crate::bytes::Blob;
-use crate::code::{
-    Arch, ExpandOptions, Image, ImageData, ImageKind, ObjectCode, Visitor,
-};
+use crate::code::{Arch, ExpandOptions, Image, ImageData, ImageKind, ObjectCode, Visitor};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::compress::Limits;
 use crate::format::fatbin::single_entry_container;
@@ -42,7 +40,10 @@ impl Opts {
     pub fn run(self, context: &Context) -> Result<ExitCode> {
         let printer = context.printer;
         let mut target: Box<dyn Target> = if self.output == Path::new("-") {
-            Box::new(Stdout { printer, image: None })
+            Box::new(Stdout {
+                printer,
+                image: None,
+            })
         } else {
             Box::new(Folder::new(&self.output, self.force)?)
         };
@@ -119,7 +120,10 @@ impl Target for Folder {
 
     fn finish(&mut self, count: usize, printer: Printer) -> Result<()> {
         let images = if count == 1 { "image" } else { "images" };
-        printer.status(&format!("{count} {images} written to {}", self.path.display()));
+        printer.status(&format!(
+            "{count} {images} written to {}",
+            self.path.display()
+        ));
         Ok(())
     }
 }
@@ -142,8 +146,10 @@ impl Target for Stdout {
     fn write(&mut self, _: &str, bytes: Blob) -> Result<()> {
         match self.image.replace(bytes) {
             None => Ok(()),
-            Some(_) => Err(Error::usage("stdout takes one image, but several are selected")
-                .hint("select one with `--arch` and `--kind`, or name a folder with `-o`")),
+            Some(_) => Err(
+                Error::usage("stdout takes one image, but several are selected")
+                    .hint("select one with `--arch` and `--kind`, or name a folder with `-o`"),
+            ),
         }
     }
 
@@ -278,10 +284,19 @@ fn stem(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).find(|part| !part.is_empty());
     let name = name.unwrap_or_default().trim_matches(['<', '>']);
     // `libfoo.so.12` as well as `foo.cubin`.
-    let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("image");
+    let stem = name
+        .split('.')
+        .find(|part| !part.is_empty())
+        .unwrap_or("image");
     stem.chars()
         .take(LONGEST)
-        .map(|c| if c.is_ascii_alphanumeric() || "-_+".contains(c) { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || "-_+".contains(c) {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect()
 }
 

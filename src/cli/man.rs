@@ -16,8 +16,11 @@ pub struct Opts {
 impl Opts {
     pub fn run(self, context: &Context) -> Result<ExitCode> {
         std::fs::create_dir_all(&self.folder).map_err(|e| Error::io(&self.folder, "create", &e))?;
-        clap_mangen::generate_to(super::command(), &self.folder).map_err(|e| Error::io(&self.folder, "write to", &e))?;
-        context.printer.status(&format!("man pages written to {}", self.folder.display()));
+        clap_mangen::generate_to(super::command(), &self.folder)
+            .map_err(|e| Error::io(&self.folder, "write to", &e))?;
+        context
+            .printer
+            .status(&format!("man pages written to {}", self.folder.display()));
         Ok(ExitCode::SUCCESS)
     }
 }

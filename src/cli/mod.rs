@@ -1,15 +1,19 @@
 //! The command line: global flags, one file a subcommand (`Opts` + `run`), and the way from an error
 //! to an exit status.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::error::{Category, Result};
+use crate::link::worker;
 use crate::ui::{ColorChoice, MessageFormat, Printer};
 
+mod interrupt;
 mod libraries;
+mod response;
 
 /// Declares each subcommand once: module, variant, and dispatch.
 macro_rules! subcommands {
@@ -30,15 +34,16 @@ macro_rules! subcommands {
 }
 
 subcommands! {
+    link::Link,
+    inspect::Inspect,
+    extract::Extract,
+    run::Run,
     doctor::Doctor,
     toolkit::Toolkit,
     environment::Environment,
     explain::Explain,
-    inspect::Inspect,
-    extract::Extract,
     completions::Completions,
     man::Man,
-    run::Run,
 }
 
 /// Link, inspect, check and launch CUDA device code.
@@ -106,6 +111,19 @@ pub struct Context {
 
 /// Parses `arguments` (the first is the program), runs, prints, and returns the exit status.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let [_, argument, library] = &arguments[..]
+        && argument == worker::ARGUMENT
+    {
+        return serve(library);
+    }
+    let arguments = match prepare(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            Printer::default().error(&error);
+            return ExitCode::from(error.category.exit_code());
+        }
+    };
     let matches = match command().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return usage(&error),
@@ -137,6 +155,42 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(error.category.exit_code())
         }
     }
+}
+
+/// This process is the worker of another one.
+fn serve(library: &OsStr) -> ExitCode {
+    match worker::serve(Path::new(library)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Printer::default().error(&error);
+            ExitCode::from(error.category.exit_code())
+        }
+    }
+}
+
+/// Puts response files in their place, and foreign spellings into ours. `explain` takes any text as it is.
+fn prepare(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+    let mut is_value = false;
+    let command = arguments.iter().skip(1).position(|argument| {
+        let skip = is_value;
+        is_value = argument == "--color" || argument == "--message-format";
+        !skip && argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']))
+    });
+    let Some(command) = command.map(|index| index + 1) else {
+        return response::expand(arguments);
+    };
+    if arguments[command] == "explain" {
+        return Ok(arguments);
+    }
+    let is_link = arguments[command] == "link";
+    let mut before = arguments;
+    let after = response::expand(before.split_off(command + 1))?;
+    before.extend(if is_link {
+        link::spellings::turn(after)
+    } else {
+        after
+    });
+    Ok(before)
 }
 
 /// The parser itself, from which help, completions and man pages are made.

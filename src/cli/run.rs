@@ -14,7 +14,8 @@ use crate::run::plan::{LaunchPlan, Request, dims_text};
 use crate::run::program::Linker;
 use crate::run::report::{DeviceReport, Report, Results};
 use crate::run::spec::{
-    ArgumentSpec, Expect, Extent, GetGlobal, Print, Save, SetGlobal, attribute, attribute_help, dims,
+    ArgumentSpec, Expect, Extent, GetGlobal, Print, Save, SetGlobal, attribute, attribute_help,
+    dims,
 };
 use crate::run::timing::{Timing, Work};
 use crate::run::worker::{COUNT, Reporter, STDIN_VARIABLE, Supervision, WORKER_VARIABLE};
@@ -184,15 +185,23 @@ fn amount(text: &str) -> Result<f64, String> {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    amount(text).and_then(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()))
+    amount(text)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string()))
 }
 
 impl Opts {
     pub fn run(self, context: &Context) -> Result<ExitCode> {
         // What is wrong with the command line shows before anything is started.
         let request = self.request()?;
-        let mut job = Job { kernel: self.kernel.clone(), inputs: self.inputs.clone(), stdin: None, request };
-        let linker = InputLinker { offline: context.offline };
+        let mut job = Job {
+            kernel: self.kernel.clone(),
+            inputs: self.inputs.clone(),
+            stdin: None,
+            request,
+        };
+        let linker = InputLinker {
+            offline: context.offline,
+        };
         if let Ok(selector) = std::env::var(WORKER_VARIABLE) {
             job.stdin = std::env::var_os(STDIN_VARIABLE).map(PathBuf::from);
             return self.work(&job, &selector, &linker, context);
@@ -229,12 +238,16 @@ impl Opts {
             repeat: self.repeat,
             warmup: self.warmup,
             flush_l2: self.flush_l2,
-            work: Work { bytes: self.bytes, flops: self.flops },
+            work: Work {
+                bytes: self.bytes,
+                flops: self.flops,
+            },
         };
         let own = [
             self.pdl.then(|| Attribute::new(AttributeKind::Pdl, 1)),
             // Negative numbers keep their 32 bits.
-            self.priority.map(|priority| Attribute::new(AttributeKind::Priority, priority as u32)),
+            self.priority
+                .map(|priority| Attribute::new(AttributeKind::Priority, priority as u32)),
         ];
         for attribute in own.into_iter().flatten().chain(self.attr.iter().copied()) {
             add_attribute(&mut request, attribute)?;
@@ -243,7 +256,13 @@ impl Opts {
     }
 
     /// What a worker does: its part, reported through the pipe.
-    fn work(self, job: &Job, selector: &str, linker: &dyn Linker, context: &Context) -> Result<ExitCode> {
+    fn work(
+        self,
+        job: &Job,
+        selector: &str,
+        linker: &dyn Linker,
+        context: &Context,
+    ) -> Result<ExitCode> {
         let several = self.selectors().is_none_or(|all| all.len() > 1);
         // Bars of several processes would run through one another.
         let progress: &dyn Observer = if several { &Silent } else { &context.printer };
@@ -252,10 +271,18 @@ impl Opts {
         let outcome = if selector == COUNT {
             job::device_count().map(|count| reporter.count(count))
         } else {
-            selector
-                .parse()
-                .map_err(Error::usage)
-                .and_then(|selector| job.run(&selector, Place { dry_run: self.dry_run, several }, linker, &reporter, &mut report))
+            selector.parse().map_err(Error::usage).and_then(|selector| {
+                job.run(
+                    &selector,
+                    Place {
+                        dry_run: self.dry_run,
+                        several,
+                    },
+                    linker,
+                    &reporter,
+                    &mut report,
+                )
+            })
         };
         match outcome {
             Ok(()) if selector == COUNT => return Ok(ExitCode::SUCCESS),
@@ -304,7 +331,11 @@ impl Opts {
     fn show(&self, reports: Vec<DeviceReport>, context: &Context) -> Result<ExitCode> {
         let several = reports.len() > 1;
         for report in &reports {
-            for error in report.diagnostics.iter().filter(|d| d.severity == Severity::Error) {
+            for error in report
+                .diagnostics
+                .iter()
+                .filter(|d| d.severity == Severity::Error)
+            {
                 let mut error = error.clone();
                 if several {
                     error.details.push(format!("on device {}", report.selector));
@@ -315,8 +346,9 @@ impl Opts {
         let report = Report::new(reports);
         match self.format {
             Format::Json => {
-                let mut text = serde_json::to_string_pretty(&report)
-                    .map_err(|error| Error::failed(Code::Internal, format!("cannot write the report: {error}")))?;
+                let mut text = serde_json::to_string_pretty(&report).map_err(|error| {
+                    Error::failed(Code::Internal, format!("cannot write the report: {error}"))
+                })?;
                 text.push('\n');
                 context.printer.data(text)?;
             }
@@ -333,10 +365,18 @@ impl Opts {
 
 /// Attributes that have a flag of their own are that flag.
 fn add_attribute(request: &mut Request, attribute: Attribute) -> Result<()> {
-    let twice = |name: &str| Err(Error::usage(format!("the launch attribute `{name}` is given twice")));
+    let twice = |name: &str| {
+        Err(Error::usage(format!(
+            "the launch attribute `{name}` is given twice"
+        )))
+    };
     match attribute.kind {
         AttributeKind::Cooperative => request.cooperative |= attribute.value[0] != 0,
-        AttributeKind::Cluster if request.cluster.is_some_and(|cluster| cluster != attribute.value) => {
+        AttributeKind::Cluster
+            if request
+                .cluster
+                .is_some_and(|cluster| cluster != attribute.value) =>
+        {
             return twice("cluster");
         }
         AttributeKind::Cluster => request.cluster = Some(attribute.value),
@@ -367,7 +407,10 @@ fn keep_stdin(inputs: &[PathBuf]) -> Result<Option<tempfile::NamedTempFile>> {
     let failed = |error: std::io::Error| {
         Error::new(
             Category::Failed,
-            Diagnostic::error(Code::OutputUnwritable, format!("cannot keep standard input in a file: {error}")),
+            Diagnostic::error(
+                Code::OutputUnwritable,
+                format!("cannot keep standard input in a file: {error}"),
+            ),
         )
     };
     let mut file = tempfile::NamedTempFile::new().map_err(failed)?;
@@ -383,7 +426,10 @@ struct InputLinker {
 impl Linker for InputLinker {
     fn link(&self, inputs: &[ObjectCode], target: Arch, _: &dyn Observer) -> Result<ObjectCode> {
         let _ = (inputs, self.offline);
-        Err(Error::failed(Code::BuiltinUnsupported, format!("linking for {target} is not there yet")))
+        Err(Error::failed(
+            Code::BuiltinUnsupported,
+            format!("linking for {target} is not there yet"),
+        ))
     }
 }
 
@@ -392,8 +438,17 @@ fn text(report: &Report) -> String {
     for device in &report.devices {
         if report.devices.len() > 1 {
             out.push_str(&format!("device {}: ", device.selector));
-            out.push_str(&device.device.as_ref().map_or("unknown".into(), |info| sanitize(&info.name)));
-            out.push_str(if device.exit_code == 0 { "\n" } else { " failed\n" });
+            out.push_str(
+                &device
+                    .device
+                    .as_ref()
+                    .map_or("unknown".into(), |info| sanitize(&info.name)),
+            );
+            out.push_str(if device.exit_code == 0 {
+                "\n"
+            } else {
+                " failed\n"
+            });
         }
         match (&device.results, &device.plan) {
             (Some(results), _) => out.push_str(&results_text(results, device)),
@@ -407,13 +462,31 @@ fn text(report: &Report) -> String {
 fn results_text(results: &Results, device: &DeviceReport) -> String {
     let mut out = String::new();
     for printed in &results.prints {
-        let more = if (printed.values.len() as u64) < printed.shape.elements() { " …" } else { "" };
-        out.push_str(&format!("{} {}: {}{more}\n", printed.argument, printed.shape, printed.values.join(" ")));
+        let more = if (printed.values.len() as u64) < printed.shape.elements() {
+            " …"
+        } else {
+            ""
+        };
+        out.push_str(&format!(
+            "{} {}: {}{more}\n",
+            printed.argument,
+            printed.shape,
+            printed.values.join(" ")
+        ));
     }
     for global in &results.globals {
-        out.push_str(&format!("{} {}: {}\n", sanitize(&global.name), global.shape, global.values.join(" ")));
+        out.push_str(&format!(
+            "{} {}: {}\n",
+            sanitize(&global.name),
+            global.shape,
+            global.values.join(" ")
+        ));
     }
-    for comparison in results.comparisons.iter().filter(|comparison| comparison.equal) {
+    for comparison in results
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.equal)
+    {
         out.push_str(&format!(
             "{} equals {}: {} elements (rtol {}, atol {})\n",
             comparison.argument,
@@ -464,13 +537,30 @@ fn summary(device: &DeviceReport) -> Option<String> {
 
 fn plan_text(plan: &LaunchPlan) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
-    let mangled = if plan.demangled.is_some() { format!("  [{}]", plan.kernel) } else { String::new() };
+    let mangled = if plan.demangled.is_some() {
+        format!("  [{}]", plan.kernel)
+    } else {
+        String::new()
+    };
     rows.push(("kernel", format!("{}{mangled}", plan.name())));
     let image = &plan.image;
-    rows.push(("image", format!("{}: {} for {}, {}", image.id, image.kind.as_str(), image.arch, human_bytes(image.size))));
+    rows.push((
+        "image",
+        format!(
+            "{}: {} for {}, {}",
+            image.id,
+            image.kind.as_str(),
+            image.arch,
+            human_bytes(image.size)
+        ),
+    ));
     rows.extend(image.linked.iter().map(|why| ("linked", why.clone())));
     rows.push(("device", plan.target.name.clone()));
-    let unit = if plan.blocks_are_clusters { " blocks (the driver is told clusters)" } else { "" };
+    let unit = if plan.blocks_are_clusters {
+        " blocks (the driver is told clusters)"
+    } else {
+        ""
+    };
     rows.push(("grid", format!("{}{unit}", plan.grid)));
     rows.push(("block", plan.block.to_string()));
     rows.extend(plan.cluster.map(|cluster| ("cluster", dims_text(cluster))));
@@ -480,17 +570,39 @@ fn plan_text(plan: &LaunchPlan) -> String {
     if let Some(capacity) = plan.capacity {
         rows.push(("at once", format!("{} blocks", capacity.blocks)));
     }
-    rows.extend(plan.attributes.iter().map(|attribute| ("attribute", format!("{}={}", attribute.name, attribute.value))));
+    rows.extend(plan.attributes.iter().map(|attribute| {
+        (
+            "attribute",
+            format!("{}={}", attribute.name, attribute.value),
+        )
+    }));
     let shared = &plan.shared;
-    let fixed = shared.fixed.map_or("unknown".to_owned(), |bytes| bytes.to_string());
+    let fixed = shared
+        .fixed
+        .map_or("unknown".to_owned(), |bytes| bytes.to_string());
     let opt_in = if shared.opt_in { ", opted in" } else { "" };
-    rows.push(("shared", format!("{fixed} static + {} dynamic of {} bytes{opt_in}", shared.dynamic, shared.limit)));
-    rows.extend(plan.registers.map(|registers| ("registers", registers.to_string())));
+    rows.push((
+        "shared",
+        format!(
+            "{fixed} static + {} dynamic of {} bytes{opt_in}",
+            shared.dynamic, shared.limit
+        ),
+    ));
+    rows.extend(
+        plan.registers
+            .map(|registers| ("registers", registers.to_string())),
+    );
     for global in &plan.globals {
-        let set = global.set.as_ref().map_or("read".to_owned(), |text| format!("set to {text}"));
+        let set = global
+            .set
+            .as_ref()
+            .map_or("read".to_owned(), |text| format!("set to {text}"));
         rows.push(("global", format!("{} {}, {set}", global.name, global.shape)));
     }
-    let mut out: String = rows.iter().map(|(name, value)| format!("{name:<12}{}\n", sanitize(value))).collect();
+    let mut out: String = rows
+        .iter()
+        .map(|(name, value)| format!("{name:<12}{}\n", sanitize(value)))
+        .collect();
     if !plan.arguments.is_empty() {
         out.push('\n');
         out.push_str(&arguments_text(plan));

@@ -1,9 +1,30 @@
 //! Linking device code.
+//!
+//! ```text
+//! inputs ─► expand ─► select ─► check ─► nvJitLink in a worker ─► verify ─► result
+//! ```
+//!
+//! [`link`] does all of it and [`plan`] stops before the library. Libraries report success for links that are
+//! broken, so what they say is only one of the things that must hold before there is a result.
 
+pub mod artifact;
 pub mod builtin;
 pub mod check;
 pub mod explain;
 pub mod findings;
 pub mod messages;
+mod nvjitlink;
+pub mod options;
+mod picked;
 pub mod proof;
+pub mod report;
+mod requirements;
+pub mod search;
+mod select;
+mod session;
+mod verify;
 pub mod worker;
+
+pub use options::{Emit, FastCompile, Options};
+pub use report::Report;
+pub use session::{Lto, Members, Request, Tools, link, plan};

@@ -37,6 +37,12 @@ pub struct Printer {
     progress: bool,
 }
 
+impl Default for Printer {
+    fn default() -> Self {
+        Self::new(ColorChoice::Auto, MessageFormat::Text, 0, false)
+    }
+}
+
 impl Printer {
     pub fn new(color: ColorChoice, format: MessageFormat, verbosity: i8, progress: bool) -> Self {
         Self {

@@ -188,10 +188,10 @@ fn only_table(views: &[View]) -> Result<View> {
     match views {
         [] => Ok(View::Summary),
         [view] => Ok(*view),
-        _ => Err(
-            Error::usage("csv and markdown show one table, but several details are asked for")
-                .hint("ask for one of them, or use `--format json`"),
-        ),
+        _ => Err(Error::usage(
+            "csv and markdown show one table, but several details are asked for",
+        )
+        .hint("ask for one of them, or use `--format json`")),
     }
 }
 

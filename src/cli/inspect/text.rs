@@ -1,7 +1,8 @@
 use crate::code::{ImageKind, Kernel, Loadable, Resources};
 use crate::error::{Diagnostic, Result};
 use crate::inspect::{
-    Detail, ImageReport, Request, Row, Sink, Source, Summary, View, arch_name, resource_usage, shape,
+    Detail, ImageReport, Request, Row, Sink, Source, Summary, View, arch_name, resource_usage,
+    shape,
 };
 use crate::ui::table::{Table, human_bytes, wrap};
 use crate::ui::{Printer, sanitize};
@@ -71,7 +72,9 @@ impl<'a> TextSink<'a> {
         if kernels.is_empty() {
             return self.line("  ", "no kernels");
         }
-        let mut table = Table::new([">regs", ">stack", ">spill", ">shared", ">param", ">code", "kernel"]);
+        let mut table = Table::new([
+            ">regs", ">stack", ">spill", ">shared", ">param", ">code", "kernel",
+        ]);
         for kernel in kernels {
             let resources = &kernel.resources;
             table.row([
@@ -129,7 +132,9 @@ impl<'a> TextSink<'a> {
         let Some(sections) = &image.sections else {
             return Ok(());
         };
-        let columns = [">index", "type", ">offset", ">size", ">flags", ">link", ">info", "name"];
+        let columns = [
+            ">index", "type", ">offset", ">size", ">flags", ">link", ">info", "name",
+        ];
         let mut table = Table::new(columns);
         for section in sections {
             table.row([
@@ -232,7 +237,14 @@ impl Sink for TextSink<'_> {
 
 fn images_table() -> Table {
     Table::new([
-        "arch", "kind", "use", ">stored", ">unpacked", "codec", "version", "image",
+        "arch",
+        "kind",
+        "use",
+        ">stored",
+        ">unpacked",
+        "codec",
+        "version",
+        "image",
     ])
 }
 
@@ -242,10 +254,21 @@ fn relocation_table() -> Table {
 
 fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new([
-        "arch", "kind", "use", ">images", ">stored", ">unpacked", "codec", "version",
+        "arch",
+        "kind",
+        "use",
+        ">images",
+        ">stored",
+        ">unpacked",
+        "codec",
+        "version",
     ]);
     for row in summary.rows() {
-        let compressions: Vec<&str> = row.compressions.iter().map(|codec| codec.as_str()).collect();
+        let compressions: Vec<&str> = row
+            .compressions
+            .iter()
+            .map(|codec| codec.as_str())
+            .collect();
         table.row([
             arch_name(row.kind, row.arch),
             row.kind.as_str().to_owned(),
@@ -284,8 +307,14 @@ fn image_row(image: &ImageReport, path: &str) -> [String; 8] {
     let mut summary = Summary::default();
     summary.add(image);
     let version = summary.rows().next().map_or(String::new(), versions);
-    let short = image.id.strip_prefix(path).map(|rest| rest.trim_start_matches(':'));
-    let mut id = short.filter(|id| !id.is_empty()).unwrap_or(&image.id).to_owned();
+    let short = image
+        .id
+        .strip_prefix(path)
+        .map(|rest| rest.trim_start_matches(':'));
+    let mut id = short
+        .filter(|id| !id.is_empty())
+        .unwrap_or(&image.id)
+        .to_owned();
     if let Some(name) = &image.name {
         id.push_str(&format!(" ({name})"));
     }
@@ -316,7 +345,10 @@ fn what(image: &ImageReport) -> String {
         parts.push("with debug information".to_owned());
     }
     let producer = &image.producer;
-    let toolkit = producer.toolkit.as_ref().map(|release| format!("CUDA {release}"));
+    let toolkit = producer
+        .toolkit
+        .as_ref()
+        .map(|release| format!("CUDA {release}"));
     parts.extend(match (&producer.tool, toolkit) {
         (Some(tool), Some(toolkit)) => Some(format!("by {tool} of {toolkit}")),
         (Some(tool), None) => Some(format!("by {tool}")),
@@ -356,18 +388,42 @@ fn remarks(kernel: &Kernel) -> String {
         (*surfaces, "surfaces"),
         (*samplers, "samplers"),
     ];
-    out.extend(kernel.max_threads.map(|block| format!("block up to {}", shape(block))));
-    out.extend(kernel.required_threads.map(|block| format!("block {}", shape(block))));
-    out.extend(kernel.cluster.map(|cluster| format!("cluster {}", shape(cluster))));
+    out.extend(
+        kernel
+            .max_threads
+            .map(|block| format!("block up to {}", shape(block))),
+    );
+    out.extend(
+        kernel
+            .required_threads
+            .map(|block| format!("block {}", shape(block))),
+    );
+    out.extend(
+        kernel
+            .cluster
+            .map(|cluster| format!("cluster {}", shape(cluster))),
+    );
     if kernel.explicit_cluster && kernel.cluster.is_none() {
         out.push("needs a cluster shape".to_owned());
     }
-    out.extend(kernel.max_cluster_rank.map(|rank| format!("cluster up to {rank} blocks")));
+    out.extend(
+        kernel
+            .max_cluster_rank
+            .map(|rank| format!("cluster up to {rank} blocks")),
+    );
     if kernel.blocks_are_clusters {
         out.push("grid counts clusters".to_owned());
     }
-    out.extend(kernel.min_blocks.map(|blocks| format!("{blocks} blocks a multiprocessor")));
-    out.extend(kernel.max_registers.map(|cap| format!("register cap {cap}")));
+    out.extend(
+        kernel
+            .min_blocks
+            .map(|blocks| format!("{blocks} blocks a multiprocessor")),
+    );
+    out.extend(
+        kernel
+            .max_registers
+            .map(|cap| format!("register cap {cap}")),
+    );
     if kernel.uses_grid_sync == Some(true) {
         out.push("synchronises the grid".to_owned());
     }
@@ -375,7 +431,11 @@ fn remarks(kernel: &Kernel) -> String {
         let count = count.filter(|&count| count > 0);
         out.extend(count.map(|count| format!("{what} {count}")));
     }
-    out.extend(local.filter(|&bytes| bytes > 0).map(|bytes| format!("{bytes} bytes local")));
+    out.extend(
+        local
+            .filter(|&bytes| bytes > 0)
+            .map(|bytes| format!("{bytes} bytes local")),
+    );
     for (bank, bytes) in constant.iter().flatten().filter(|(bank, _)| **bank != 0) {
         out.push(format!("constant {bank}: {bytes}"));
     }

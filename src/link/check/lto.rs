@@ -101,7 +101,8 @@ fn version(header: &Header, linker: Version) -> Option<Diagnostic> {
     })
 }
 
-fn fits(arch: Arch, target: Arch) -> Option<Diagnostic> {
+/// Why LTO-IR for `arch` cannot be linked for `target`, if it cannot.
+pub fn fits(arch: Arch, target: Arch) -> Option<Diagnostic> {
     if arch.virtual_fits(target) {
         return None;
     }

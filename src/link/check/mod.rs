@@ -21,7 +21,10 @@ use rayon::prelude::*;
 
 pub use coverage::ExpectedKernel;
 pub use facts::{Facts, Kind, State, Symbol};
-pub use lto::{LtoLibrary, LtoTarget, header as lto_header, lacking, look_inside, needs_two_steps};
+pub use lto::{
+    LtoLibrary, LtoTarget, fits as lto_fits, header as lto_header, lacking, look_inside,
+    needs_two_steps,
+};
 pub use names::{is_in_devrt, is_provided};
 pub use near::{Elsewhere, Why};
 pub use outside::{Outside, search};

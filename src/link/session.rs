@@ -1,0 +1,782 @@
+//! One link from its inputs to a proven result: expand, choose, find a library, check, link, verify. Each step takes
+//! what the one before made, and the [`Report`] keeps what each found.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bytes::Blob;
+use crate::code::{Arch, ExpandOptions, Expansion, Image, ObjectCode};
+use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
+use crate::format::Kind;
+use crate::format::ltoir::Header;
+use crate::link::check::{self, Chosen, Levels, LtoTarget, Outside, Rules, Unit};
+use crate::link::nvjitlink::{Inspector, NvJitLink, Work};
+use crate::link::options::{Emit, Options, Shape};
+use crate::link::picked::Picked;
+use crate::link::report::{BackendReport, ImageChoice, InputReport, Report};
+use crate::link::requirements::Requirements;
+use crate::link::select::{Choice, Group, derive_target, describe, is_code, no_device_code};
+use crate::link::worker::Workers;
+use crate::link::{findings, verify};
+use crate::observe::Observer;
+use crate::toolkit::{self, Candidate, Component, Needs, Settings, Version};
+
+/// Whether link-time optimisation is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lto {
+    /// Where an input has nothing but LTO-IR to offer.
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+/// Which members of archives take part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Members {
+    /// All of them, as in NVIDIA's linkers.
+    #[default]
+    All,
+    /// Those that define something that is needed.
+    Needed,
+}
+
+/// What a user asks for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub inputs: Vec<ObjectCode>,
+    /// Told by the inputs when it is not given.
+    pub target: Option<Arch>,
+    pub emit: Emit,
+    /// The result is linked again (`-r`).
+    pub relocatable: bool,
+    pub lto: Lto,
+    pub options: Options,
+    pub levels: Levels,
+    /// Where libraries lie (`-L`), for hints about what is missing.
+    pub folders: Vec<PathBuf>,
+    pub members: Members,
+    /// Leaves libcudadevrt out even if something of it is needed.
+    pub no_devrt: bool,
+}
+
+/// What a link is done with.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations)] // An observer is whatever it is.
+pub struct Tools<'a> {
+    pub settings: &'a Settings,
+    pub workers: Workers<'a>,
+    pub observer: &'a dyn Observer,
+}
+
+/// Links. The result is proven, and nothing of it is written anywhere.
+///
+/// # Errors
+/// Whatever keeps it from being what was asked for; `report` tells how far it came.
+pub fn link(request: &Request, tools: &Tools<'_>, report: &mut Report) -> Result<Blob> {
+    let result = Session::new(request, tools, report).link();
+    record(&result, report);
+    result
+}
+
+/// Does everything but the link itself: nothing is fetched, and no library is loaded but to look into LTO-IR.
+pub fn plan(request: &Request, tools: &Tools<'_>, report: &mut Report) -> Result<()> {
+    let mut session = Session::new(request, tools, report);
+    let result = session.prepare(true).map(drop);
+    record(&result, report);
+    result
+}
+
+fn record<T>(result: &Result<T>, report: &mut Report) {
+    match result {
+        Ok(_) => report.ok = true,
+        Err(error) => report.diagnostics.extend(error.diagnostics.iter().cloned()),
+    }
+}
+
+struct Session<'a> {
+    request: &'a Request,
+    tools: &'a Tools<'a>,
+    report: &'a mut Report,
+    options: Options,
+}
+
+/// All that is known before the backend starts.
+struct Prepared {
+    shape: Shape,
+    picked: Vec<Picked>,
+    two_steps: bool,
+    outcome: check::Outcome,
+    library: Option<Candidate>,
+    /// The library's release, or that of the one that would be fetched.
+    release: Version,
+}
+
+/// The release that is fetched when none is found and nothing asks for an older one.
+const NEWEST: Version = Version::new(13, 5);
+
+impl<'a> Session<'a> {
+    fn new(request: &'a Request, tools: &'a Tools<'a>, report: &'a mut Report) -> Self {
+        Self {
+            request,
+            tools,
+            report,
+            options: request.options.clone(),
+        }
+    }
+
+    fn link(mut self) -> Result<Blob> {
+        let prepared = self.prepare(false)?;
+        if let Some(passed) = self.passed_through(&prepared) {
+            return Ok(passed);
+        }
+        let start = Instant::now();
+        let Some(library) = &prepared.library else {
+            return Err(Error::failed(Code::Internal, "no library was chosen"));
+        };
+        let work = Work {
+            shape: prepared.shape,
+            options: &self.options,
+            picked: &prepared.picked,
+            two_steps: prepared.two_steps,
+            levels: &self.request.levels,
+        };
+        let backend = NvJitLink {
+            library,
+            workers: self.tools.workers,
+        };
+        for step in work.steps() {
+            self.tools
+                .observer
+                .detail(&format!("nvJitLink options: {}", step.options.join(" ")));
+        }
+        let made = backend.link(&work)?;
+        self.report.timings.link = milliseconds(start);
+        self.report.timings.load = made.load;
+        self.report.steps = made.steps;
+        let start = Instant::now();
+        self.settle(made.findings, Category::Failed)?;
+        let result = made
+            .result
+            .ok_or_else(|| Error::failed(Code::BackendFailed, "the library gave no result"))?;
+        let promise = verify::Promise {
+            shape: prepared.shape,
+            outcome: &prepared.outcome,
+            keep_kernels: &self.options.keep_kernels,
+            linker: prepared.release,
+        };
+        let found = verify::verify(&result, &promise);
+        self.settle(found, Category::Failed)?;
+        self.report.timings.verify = milliseconds(start);
+        Ok(result)
+    }
+
+    /// A single PTX that is to stay PTX is the result itself.
+    fn passed_through(&self, prepared: &Prepared) -> Option<Blob> {
+        let ptx = self.request.emit == Emit::Ptx && !prepared.shape.lto;
+        ptx.then(|| prepared.picked.first().map(|picked| picked.bytes.clone()))
+            .flatten()
+    }
+
+    fn prepare(&mut self, dry: bool) -> Result<Prepared> {
+        let start = Instant::now();
+        self.request.options.validate()?;
+        self.report.emit = self.request.emit;
+        self.report.relocatable = self.request.relocatable;
+        self.refuse_combinations()?;
+        let expansions = self.expand()?;
+        let chosen = self.choose(&expansions)?;
+        let shape = Shape {
+            target: chosen.target,
+            lto: chosen.lto,
+            emit: self.request.emit,
+            relocatable: self.request.relocatable,
+        };
+        let mut picked = Picked::all(&chosen.images)?;
+        self.refuse_outputs(&picked, chosen.lto)?;
+        self.switch_nvvm_latest(&picked, shape.target);
+        self.report.options = self.options.clone();
+        self.report.timings.plan = milliseconds(start);
+
+        let start = Instant::now();
+        let requirements = Requirements::new(shape, &self.options, &picked);
+        let library = self.find_library(&requirements, dry)?;
+        let release = library
+            .as_ref()
+            .and_then(|library| library.version)
+            .unwrap_or(NEWEST);
+        self.report.timings.library = milliseconds(start);
+
+        let start = Instant::now();
+        let mut checked = self.check(&picked, shape, library.as_ref(), release)?;
+        if !self.request.no_devrt
+            && checked
+                .outcome
+                .missing
+                .iter()
+                .any(|name| check::is_in_devrt(name))
+        {
+            let more = self.devrt(shape, library.as_ref(), dry)?;
+            if !more.is_empty() {
+                picked.extend(more);
+                checked = self.check(&picked, shape, library.as_ref(), release)?;
+            }
+        }
+        if let Some(taken) = &checked.taken {
+            let mut taken = taken.iter();
+            picked.retain(|_| taken.next() == Some(&true));
+        }
+        self.settle(
+            std::mem::take(&mut checked.outcome.findings),
+            Category::Failed,
+        )?;
+        self.report.timings.check = milliseconds(start);
+        let prepared = Prepared {
+            shape,
+            two_steps: checked.two_steps,
+            picked,
+            outcome: checked.outcome,
+            library,
+            release,
+        };
+        self.report.steps = Work {
+            shape,
+            options: &self.options,
+            picked: &prepared.picked,
+            two_steps: prepared.two_steps,
+            levels: &self.request.levels,
+        }
+        .steps();
+        Ok(prepared)
+    }
+
+    /// Tells findings that let the link go on; the others end it.
+    fn settle(&mut self, findings: Vec<Diagnostic>, category: Category) -> Result<()> {
+        let findings = findings
+            .into_iter()
+            .map(|finding| self.request.levels.apply(finding));
+        let (errors, others): (Vec<_>, Vec<_>) =
+            findings.partition(|finding| finding.severity == Severity::Error);
+        for finding in others {
+            let known = |old: &Diagnostic| {
+                old.code == finding.code
+                    && old.symbol == finding.symbol
+                    && (old.message == finding.message || finding.symbol.is_some())
+            };
+            if !self.report.diagnostics.iter().any(known) {
+                self.tools.observer.diagnostic(&finding);
+                self.report.diagnostics.push(finding);
+            }
+        }
+        match Error::from_diagnostics(category, errors) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_combinations(&self) -> Result<()> {
+        let request = self.request;
+        if request.inputs.is_empty() {
+            return Err(Error::usage("there is nothing to link").hint(
+                "name at least one input, such as `cudalink link a.cubin b.a -o out.cubin`",
+            ));
+        }
+        if request.relocatable && request.emit == Emit::Ptx {
+            return Err(Error::usage(
+                "PTX cannot be linked again: `-r` and `--emit ptx` exclude one another",
+            ));
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self) -> Result<Vec<Expansion>> {
+        let mut errors = Vec::new();
+        for input in &self.request.inputs {
+            errors.extend(unlinkable(input));
+        }
+        let category = errors.iter().map(|error: &Error| error.category).max();
+        let found = errors
+            .into_iter()
+            .flat_map(|error| error.diagnostics)
+            .collect();
+        if let Some(error) = category.and_then(|category| Error::from_diagnostics(category, found))
+        {
+            return Err(error);
+        }
+        let options = ExpandOptions::default();
+        let expansions: Vec<Expansion> = self
+            .request
+            .inputs
+            .iter()
+            .map(|input| input.expand(&options))
+            .collect();
+        let problems = expansions.iter().flat_map(|expansion| &expansion.problems);
+        self.settle(problems.cloned().collect(), Category::Damaged)?;
+        let inputs = self.request.inputs.iter().zip(&expansions);
+        self.report.inputs = inputs
+            .map(|(input, expansion)| input_report(input, expansion))
+            .collect();
+        Ok(expansions)
+    }
+
+    /// Decides on the target and link-time optimisation, and takes an image of each container.
+    fn choose<'e>(&mut self, expansions: &'e [Expansion]) -> Result<Selection<'e>> {
+        let mut groups = Vec::new();
+        let mut problems = Vec::new();
+        for (index, expansion) in expansions.iter().enumerate() {
+            let all = Group::all(index, &expansion.images);
+            problems.extend(self.without_use(index, &all));
+            groups.extend(all.into_iter().filter(|group| {
+                group.is_for_links() && group.images.iter().any(|image| is_code(image.kind))
+            }));
+        }
+        let mut lto = match self.request.lto {
+            Lto::On => true,
+            Lto::Off => false,
+            Lto::Auto => groups.iter().any(Group::is_lto_only),
+        };
+        self.settle(problems, Category::Failed)?;
+        let target = match self.request.target {
+            Some(target) => target,
+            None => derive_target(&groups, lto || self.request.lto == Lto::Auto)
+                .map_err(|finding| Error::new(Category::Failed, finding))?,
+        };
+        lto |= self.request.lto == Lto::Auto && groups.iter().any(|group| group.needs_lto(target));
+        self.report.target = Some(target);
+        self.report.lto = Some(lto);
+        self.tools.observer.detail(&match self.request.target {
+            Some(_) => format!("target {target}"),
+            None => format!("target {target}, which the inputs leave"),
+        });
+        let mut images = Vec::new();
+        let mut problems = Vec::new();
+        for group in &groups {
+            match group.choose(target, lto) {
+                Choice::Taken(image) => {
+                    self.note_choice(group, image, target);
+                    images.push((group.input, image));
+                }
+                Choice::Nothing(finding) => problems.push(finding.input(group.name())),
+            }
+        }
+        self.settle(problems, Category::Failed)?;
+        if images.is_empty() {
+            return Err(Error::failed(
+                Code::NoDeviceCode,
+                "no input has device code to link",
+            ));
+        }
+        Ok(Selection {
+            target,
+            lto,
+            images,
+        })
+    }
+
+    fn note_choice(&mut self, group: &Group<'_>, taken: &Image, target: Arch) {
+        let choices = &mut self.report.inputs[group.input].images;
+        for image in &group.images {
+            let id = image.id();
+            let Some(choice) = choices.iter_mut().find(|choice| choice.id == id) else {
+                continue;
+            };
+            choice.taken = std::ptr::eq(*image, taken);
+            choice.reason = match (choice.taken, group.images.len()) {
+                (true, 1) => format!("can be linked for {target}"),
+                (true, _) => format!("suits {target} best of its fatbin"),
+                (false, _) => format!("{} suits {target} better", describe(taken)),
+            };
+            if choice.taken {
+                let (kind, reason) = (describe(image), &choice.reason);
+                self.tools
+                    .observer
+                    .detail(&format!("take {id}: {kind}, {reason}"));
+            }
+        }
+    }
+
+    /// What is wrong with an input that gives a link nothing, or with members that do.
+    fn without_use(&self, input: usize, groups: &[Group<'_>]) -> Vec<Diagnostic> {
+        let name = &self.request.inputs[input].name;
+        let has_code = |group: &&Group<'_>| group.images.iter().any(|image| is_code(image.kind));
+        let with_code: Vec<&Group<'_>> = groups.iter().filter(has_code).collect();
+        if with_code.is_empty() {
+            return vec![no_device_code().input(name)];
+        }
+        let useful: HashSet<&str> = with_code
+            .iter()
+            .filter(|group| group.is_for_links())
+            .map(|group| group.name())
+            .collect();
+        if useful.is_empty() {
+            return vec![findings::not_relocatable().input(name)];
+        }
+        let mut told = HashSet::new();
+        with_code
+            .iter()
+            .map(|group| group.name())
+            .filter(|file| !useful.contains(file) && told.insert(*file))
+            .map(|file| {
+                let mut finding = findings::not_relocatable().input(file);
+                finding.severity = Severity::Warning;
+                finding
+            })
+            .collect()
+    }
+
+    /// Refuses what a kind of result cannot be made of.
+    fn refuse_outputs(&self, picked: &[Picked], lto: bool) -> Result<()> {
+        let emit = self.request.emit;
+        let single_ptx = emit == Emit::Ptx && !lto && picked.len() == 1;
+        if emit == Emit::Cubin
+            || (single_ptx && picked[0].image.kind == crate::code::ImageKind::Ptx)
+        {
+            return Ok(());
+        }
+        let mut others = picked.iter().filter(|picked| !picked.is_lto()).peekable();
+        if others.peek().is_none() {
+            return Ok(());
+        }
+        let what = match emit {
+            Emit::Ptx => "PTX is made of LTO-IR alone",
+            _ => "linked LTO-IR is made of LTO-IR alone",
+        };
+        let finding = others.fold(
+            Diagnostic::error(Code::OptionConflict, what),
+            |finding, picked| {
+                finding.input(&picked.name).detail(format!(
+                    "`{}` is {}",
+                    picked.name,
+                    describe(&picked.image)
+                ))
+            },
+        );
+        Err(Error::new(
+            Category::Failed,
+            finding.hint("leave out `--emit`, or compile these inputs with `-dlto`"),
+        ))
+    }
+
+    /// LTO-IR of the newer LLVM can only be linked by it.
+    fn switch_nvvm_latest(&mut self, picked: &[Picked], target: Arch) {
+        if self.options.nvvm_latest || target.number >= 100 {
+            return;
+        }
+        let newer = picked
+            .iter()
+            .filter(|picked| picked.is_lto())
+            .find_map(|picked| {
+                let header = Header::parse(&picked.bytes, 0).ok()?;
+                (header.llvm.0 > 7).then_some((picked, header.llvm.0))
+            });
+        if let Some((picked, llvm)) = newer {
+            self.options.nvvm_latest = true;
+            let note = Diagnostic::note(
+                Code::InputNewerThanLibrary,
+                format!("was made with LLVM {llvm}; `--nvvm-latest` is switched on"),
+            );
+            let note = note.input(&picked.name);
+            self.tools.observer.diagnostic(&note);
+            self.report.diagnostics.push(note);
+        }
+    }
+
+    fn find_library(
+        &mut self,
+        requirements: &Requirements,
+        dry: bool,
+    ) -> Result<Option<Candidate>> {
+        let settings = self.tools.settings;
+        let environment = &settings.environment;
+        let is_explicit = settings.nvjitlink.is_some()
+            || settings.toolkit.is_some()
+            || ["CUDALINK_NVJITLINK", "CUDALINK_TOOLKIT"]
+                .iter()
+                .any(|name| environment.get(name).is_some());
+        // What the user chose is held against the inputs here, where the message can name them.
+        let needs = if is_explicit {
+            Needs::default()
+        } else {
+            requirements.needs()
+        };
+        let library = if dry {
+            toolkit::locate(Component::NvJitLink, settings, &needs).chosen
+        } else {
+            let [library] = toolkit::obtain(
+                [Component::NvJitLink],
+                settings,
+                &needs,
+                self.tools.observer,
+            )?;
+            Some(library)
+        };
+        if let Some(library) = &library {
+            if is_explicit && let Some(version) = library.version {
+                requirements.check(&library.to_string(), version)?;
+            }
+            self.tools
+                .observer
+                .detail(&format!("use {library}: {}", library.verdict.reason()));
+            self.report.backend = Some(BackendReport {
+                name: "nvjitlink".to_owned(),
+                version: library.version,
+                path: Some(library.path.clone()),
+                reason: library.verdict.reason().to_owned(),
+            });
+        }
+        Ok(library)
+    }
+
+    /// The images of libcudadevrt, of which the check takes what is needed.
+    fn devrt(&self, shape: Shape, library: Option<&Candidate>, dry: bool) -> Result<Vec<Picked>> {
+        let needs = library.map_or_else(Needs::default, |library| Needs::default().beside(library));
+        let settings = self.tools.settings;
+        let found = if dry {
+            toolkit::locate(Component::Cudadevrt, settings, &needs).chosen
+        } else {
+            let [found] = toolkit::obtain(
+                [Component::Cudadevrt],
+                settings,
+                &needs,
+                self.tools.observer,
+            )?;
+            Some(found)
+        };
+        let Some(found) = found else {
+            return Ok(Vec::new());
+        };
+        self.tools.observer.detail(&format!("use {found}"));
+        let code = ObjectCode::open(&found.path)?;
+        let expansion = code.expand(&ExpandOptions::default());
+        let groups = Group::all(DEVRT, &expansion.images);
+        let images: Vec<(usize, &Image)> = groups
+            .iter()
+            .filter(|group| group.is_for_links())
+            .filter_map(|group| match group.choose(shape.target, shape.lto) {
+                Choice::Taken(image) => Some((DEVRT, image)),
+                Choice::Nothing(_) => None,
+            })
+            .collect();
+        Picked::all(&images)
+    }
+
+    fn check(
+        &mut self,
+        picked: &[Picked],
+        shape: Shape,
+        library: Option<&Candidate>,
+        release: Version,
+    ) -> Result<Checked> {
+        let inputs = &self.request.inputs;
+        let name = |picked: &Picked| {
+            inputs
+                .get(picked.input)
+                .map_or("libcudadevrt", |input| &*input.name)
+                .to_owned()
+        };
+        let names: Vec<String> = picked.iter().map(name).collect();
+        let chosen: Vec<Chosen<'_>> = picked
+            .iter()
+            .zip(&names)
+            .map(|(picked, name)| picked.chosen(name))
+            .collect();
+        self.check_headers(picked, shape, release)?;
+        let mut units = check::read(&chosen)?;
+        if let Some(library) = library {
+            let inspector = Inspector {
+                nvjitlink: NvJitLink {
+                    library,
+                    workers: self.tools.workers,
+                },
+                target: shape.target,
+                nvvm_latest: self.options.nvvm_latest,
+            };
+            let note = check::look_inside(&mut units, &chosen, release, &inspector);
+            self.settle(note.into_iter().collect(), Category::Failed)?;
+        }
+        let on_demand: Vec<bool> = picked
+            .iter()
+            .map(|picked| self.is_on_demand(picked))
+            .collect();
+        let (units, taken) = if on_demand.contains(&true) {
+            let taken = needed(&units, &on_demand, release);
+            let mut keep = taken.iter();
+            units.retain(|_| keep.next() == Some(&true));
+            (units, Some(taken))
+        } else {
+            (units, None)
+        };
+        let mut keep = taken.iter().flatten();
+        let chosen: Vec<Chosen<'_>> = chosen
+            .into_iter()
+            .filter(|_| taken.is_none() || keep.next() == Some(&true))
+            .collect();
+        let two_steps = shape.emit == Emit::Cubin
+            && shape.lto
+            && release >= Version::new(13, 0)
+            && check::needs_two_steps(&units, &chosen, release);
+        let rules = Rules {
+            linker: release,
+            relocatable: self.request.relocatable,
+            keep_kernels: &self.options.keep_kernels,
+        };
+        let outside = Outside {
+            inputs,
+            folders: &self.request.folders,
+            target: shape.target,
+        };
+        let outcome = check::check(&units, &rules, &|names| check::search(names, &outside));
+        Ok(Checked {
+            two_steps,
+            taken,
+            outcome,
+        })
+    }
+
+    fn is_on_demand(&self, picked: &Picked) -> bool {
+        match self.request.inputs.get(picked.input) {
+            None => true,
+            Some(input) => {
+                self.request.members == Members::Needed
+                    && matches!(input.kind(), Kind::Archive | Kind::ThinArchive)
+            }
+        }
+    }
+
+    fn check_headers(&mut self, picked: &[Picked], shape: Shape, release: Version) -> Result<()> {
+        let target = LtoTarget {
+            arch: shape.target,
+            linker: release,
+            nvvm_latest: self.options.nvvm_latest,
+        };
+        let mut found = Vec::new();
+        for picked in picked
+            .iter()
+            .filter(|picked| picked.is_lto() && !picked.is_wrapped())
+        {
+            match Header::parse(&picked.bytes, 0) {
+                Ok(header) => {
+                    let arch = picked.image.container.and(picked.image.arch);
+                    found.extend(check::lto_header(&picked.name, &header, arch, &target));
+                }
+                Err(error) => return Err(error.in_input(&picked.name)),
+            }
+        }
+        self.settle(found, Category::Failed)
+    }
+}
+
+/// The place of libcudadevrt among the inputs of the command line: behind all of them.
+const DEVRT: usize = usize::MAX;
+
+struct Selection<'e> {
+    target: Arch,
+    lto: bool,
+    images: Vec<(usize, &'e Image)>,
+}
+
+struct Checked {
+    two_steps: bool,
+    /// Which of the images take part; all of them when nothing is taken on demand.
+    taken: Option<Vec<bool>>,
+    outcome: check::Outcome,
+}
+
+/// Which units take part when some come on demand: those that define what one that takes part lacks.
+fn needed(units: &[Unit<'_>], on_demand: &[bool], release: Version) -> Vec<bool> {
+    let mut taken: Vec<bool> = on_demand.iter().map(|on_demand| !on_demand).collect();
+    let symbols = |index: usize| units[index].facts.iter().flat_map(|facts| &facts.symbols);
+    // LTO-IR that could not be looked into may define anything.
+    for (index, unit) in units.iter().enumerate() {
+        taken[index] |= unit.facts.is_none();
+    }
+    let mut defined: HashSet<&str> = HashSet::new();
+    let mut lacking: HashSet<&str> = HashSet::new();
+    let mut fresh: Vec<usize> = (0..units.len()).filter(|&index| taken[index]).collect();
+    while !fresh.is_empty() {
+        for &index in &fresh {
+            for symbol in symbols(index).filter(|symbol| !symbol.is_static) {
+                let name = symbol.name.as_str();
+                if symbol.is_defined() {
+                    defined.insert(name);
+                } else if !symbol.is_dynamic_shared() && !check::is_provided(name, release) {
+                    lacking.insert(name);
+                }
+            }
+        }
+        lacking.retain(|name| !defined.contains(name));
+        // The first that defines a name is taken, as by any linker.
+        fresh.clear();
+        for index in 0..units.len() {
+            let defines = |symbol: &check::Symbol| {
+                !symbol.is_static && symbol.is_defined() && lacking.contains(symbol.name.as_str())
+            };
+            if !taken[index] && symbols(index).any(defines) {
+                taken[index] = true;
+                for symbol in symbols(index).filter(|symbol| symbol.is_defined()) {
+                    lacking.remove(symbol.name.as_str());
+                }
+                fresh.push(index);
+            }
+        }
+    }
+    taken
+}
+
+/// Why an input of this kind cannot be linked, if it cannot.
+fn unlinkable(input: &ObjectCode) -> Option<Error> {
+    let error = |message: String| {
+        let finding = Diagnostic::error(Code::KindUnknown, message).input(&input.name);
+        Some(Error::new(Category::Damaged, finding))
+    };
+    match input.kind() {
+        Kind::Empty => error("is empty, expected device code".to_owned())
+            .map(|error| error.hint("look at the command that should have written it")),
+        Kind::Unknown => error(format!(
+            "is of no kind that can be linked: {}",
+            input.classified.evidence
+        ))
+        .map(|error| error.hint("say what it is with `--kind KIND=FILE`")),
+        kind @ (Kind::Directory | Kind::Wheel | Kind::Zip | Kind::Tar | Kind::Gzip) => {
+            error(format!("is a {kind}, which cannot be linked")).map(|error| {
+                error.hint("take the images out first: `cudalink extract FILE -o DIR`")
+            })
+        }
+        kind @ (Kind::CudaSource | Kind::NvvmIr) => {
+            error(format!("is {kind}, which must be compiled first"))
+                .map(|error| error.hint("compile it to LTO-IR, PTX or a cubin"))
+        }
+        _ => None,
+    }
+}
+
+fn input_report(input: &ObjectCode, expansion: &Expansion) -> InputReport {
+    let images = expansion.images.iter().map(|image| ImageChoice {
+        id: image.id(),
+        kind: image.kind,
+        arch: image.arch,
+        taken: false,
+        reason: if is_code(image.kind) {
+            "does not take part".to_owned()
+        } else {
+            format!("is {}, which is not linked", image.kind.as_str())
+        },
+    });
+    InputReport {
+        path: input.name.clone(),
+        kind: input.kind(),
+        format: input.classified.format.clone(),
+        evidence: input.classified.evidence.clone(),
+        size: input.blob.len() as u64,
+        images: images.collect(),
+    }
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
