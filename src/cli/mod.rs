@@ -174,7 +174,10 @@ fn prepare(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = arguments.iter().skip(1).position(|argument| {
         let skip = is_value;
         is_value = argument == "--color" || argument == "--message-format";
-        !skip && argument.to_str().is_some_and(|text| !text.starts_with(['-', '@']))
+        !skip
+            && argument
+                .to_str()
+                .is_some_and(|text| !text.starts_with(['-', '@']))
     });
     let Some(command) = command.map(|index| index + 1) else {
         return response::expand(arguments);

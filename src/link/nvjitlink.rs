@@ -263,43 +263,47 @@ impl NvJitLink<'_> {
     ) -> Error {
         let title = self.library.component.title();
         let text: String = printed.iter().map(|(_, text)| text.as_str()).collect();
-        let no_memory = [
-            "bad_alloc",
-            "out of memory",
-            "ut of memory",
-            "memory exhausted",
-        ]
-        .iter()
-        .any(|words| text.contains(words));
         let doing = match step {
             Step::Load => "while it was loaded".to_owned(),
             Step::Create => "when the link was started".to_owned(),
             Step::Add(source) => format!("when it was given `{}`", work.name(source)),
             Step::Complete => "while it linked".to_owned(),
         };
-        let how = how_it_ended(status);
-        let mut finding = if no_memory || was_killed(status) {
-            Diagnostic::error(
+        let no_memory = was_killed(status) || NO_MEMORY.iter().any(|words| text.contains(words));
+        // The worker itself ends with an exit status; a crash is a signal.
+        let (category, code, what) = match (no_memory, status.code()) {
+            (true, _) => (
+                Category::Failed,
                 Code::OutOfMemory,
-                format!("{title} ran out of memory {doing}"),
-            )
-        } else {
-            Diagnostic::error(
-                Code::BackendCrashed,
-                format!("{title} crashed {doing} ({how})"),
-            )
+                "ran out of memory".to_owned(),
+            ),
+            (false, Some(_)) if step == Step::Load => (
+                Category::Missing,
+                Code::LibraryNotFound,
+                "cannot be used".to_owned(),
+            ),
+            (false, _) => {
+                let how = how_it_ended(status);
+                (
+                    Category::Failed,
+                    Code::BackendCrashed,
+                    format!("crashed ({how})"),
+                )
+            }
         };
-        finding = work
+        let finding = Diagnostic::error(code, format!("{title} {what} {doing}"));
+        let mut finding = work
             .blame(finding, step)
             .detail(format!("the library is {}", self.library));
-        if let Some(last) = text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        if let Some(last) = lines.rfind(|line| !line.starts_with("hint:")) {
             finding = finding.detail(format!("it last said: {last}"));
         }
         finding = match self.workers.limits.memory {
             Some(limit) => finding.hint(format!("raise `--memory-limit`, which is {limit} bytes")),
             None => finding.hint("try another release of the library with `--toolkit VERSION`"),
         };
-        Error::new(Category::Failed, finding)
+        Error::new(category, finding)
     }
 
     fn timed_out(&self, work: &Work<'_>, step: Step) -> Error {
@@ -313,6 +317,14 @@ impl NvJitLink<'_> {
         Error::new(Category::Timeout, finding)
     }
 }
+
+/// What libraries and the loader say when there is no memory left.
+const NO_MEMORY: &[&str] = &[
+    "bad_alloc",
+    "ut of memory",
+    "Cannot allocate memory",
+    "memory exhausted",
+];
 
 pub(super) fn interrupted() -> Error {
     Error::new(

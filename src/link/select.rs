@@ -51,10 +51,11 @@ impl<'a> Group<'a> {
     }
 
     /// Whether a device link may use it: what a host file holds outside `__nv_relfatbin` is linked already, or its
-    /// purpose is unknown.
+    /// purpose is unknown. LTO-IR is never for anything but a link.
     pub fn is_for_links(&self) -> bool {
-        let image = self.images[0];
-        image.section.is_none() || image.loadable == Loadable::RelocatableOnly
+        let for_links = [Loadable::RelocatableOnly, Loadable::No];
+        let mut images = self.images.iter();
+        images.any(|image| image.section.is_none() || for_links.contains(&image.loadable))
     }
 
     /// Whether only link-time optimisation can use it, whatever the target.

@@ -343,7 +343,9 @@ impl<'a> Session<'a> {
         self.settle(problems, Category::Failed)?;
         let target = match self.request.target {
             Some(target) => target,
-            None => derive_target(&groups, lto || self.request.lto == Lto::Auto)
+            // What only link-time optimisation could use is told of below.
+            None => derive_target(&groups, self.request.lto != Lto::Off)
+                .or_else(|_| derive_target(&groups, true))
                 .map_err(|finding| Error::new(Category::Failed, finding))?,
         };
         lto |= self.request.lto == Lto::Auto && groups.iter().any(|group| group.needs_lto(target));
@@ -519,9 +521,6 @@ impl<'a> Session<'a> {
             if is_explicit && let Some(version) = library.version {
                 requirements.check(&library.to_string(), version)?;
             }
-            self.tools
-                .observer
-                .detail(&format!("use {library}: {}", library.verdict.reason()));
             self.report.backend = Some(BackendReport {
                 name: "nvjitlink".to_owned(),
                 version: library.version,

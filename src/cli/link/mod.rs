@@ -242,7 +242,9 @@ impl Opts {
             let to_stdout = self.process.report.as_deref() == Some(Path::new("-"));
             return match to_stdout {
                 true => Ok(()),
-                false => context.printer.data(plan::text(report)),
+                false => context
+                    .printer
+                    .data(plan::text(report, context.printer.width())),
             };
         }
         let result = crate::link::link(&request, &tools, report)?;

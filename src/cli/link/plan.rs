@@ -2,7 +2,7 @@ use crate::link::Report;
 use crate::ui::table::Table;
 
 /// A plan for people: what would be linked, with what, and why.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, width: usize) -> String {
     let mut facts = Table::new(["what", "is"]);
     let mut fact = |what: &str, is: String| facts.row([what.to_owned(), is]);
     if let Some(target) = report.target {
@@ -50,5 +50,9 @@ pub fn text(report: &Report) -> String {
             image.reason.clone(),
         ]);
     }
-    format!("{}\n{}", facts.render(), images.render())
+    format!(
+        "{}\n{}",
+        facts.render_within(width),
+        images.render_within(width)
+    )
 }
