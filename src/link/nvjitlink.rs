@@ -320,6 +320,7 @@ impl NvJitLink<'_> {
 
 /// What libraries and the loader say when there is no memory left.
 const NO_MEMORY: &[&str] = &[
+    "failed to map segment",
     "bad_alloc",
     "ut of memory",
     "Cannot allocate memory",
@@ -388,10 +389,14 @@ impl Judge<'_> {
             if messages::is_trailer(&message.text) {
                 continue;
             }
+            let text = match message.line {
+                Some(line) => format!("line {line}: {}", message.text),
+                None => message.text,
+            };
             let finding = match (message.finding, message.level) {
                 (Some(finding), _) => finding,
-                (None, Level::Error) => Diagnostic::error(Code::BackendFailed, message.text),
-                (None, Level::Warning) => Diagnostic::warning(Code::BackendFailed, message.text),
+                (None, Level::Error) => Diagnostic::error(Code::BackendFailed, text),
+                (None, Level::Warning) => Diagnostic::warning(Code::BackendFailed, text),
                 (None, Level::Info) => continue,
             };
             self.add(finding, step);
