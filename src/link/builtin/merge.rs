@@ -1258,7 +1258,8 @@ impl<'p, 'a> Adder<'p, 'a> {
             let base = self.base[list.target].unwrap_or(0);
             let lost = self.lost.remove(&list.target).unwrap_or_default();
             for record in &list.records {
-                if lost.iter().any(|range| range.contains(&record.offset)) {
+                let is_lost = lost.iter().any(|range| range.contains(&record.offset));
+                if is_lost || relocation::DROPPED.contains(&record.kind) {
                     continue;
                 }
                 let merged = self.relocation(record, input, base)?;

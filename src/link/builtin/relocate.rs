@@ -66,7 +66,6 @@ fn relocate_list(
                 .ok_or_else(|| refuse(record.kind, &format!("`{}`", symbol.name)))
         };
         match record.kind {
-            relocation::YIELD_OPCODE | relocation::YIELD_CLEAR_PREDICATE => continue,
             _ if symbol.meaning == Meaning::Section => {
                 if !is_debug {
                     return Err(refuse(record.kind, "a section"));

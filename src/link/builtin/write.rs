@@ -7,7 +7,7 @@ use super::Identity;
 use super::layout::Layout;
 use super::live::Live;
 use super::merge::{
-    ATTRIBUTES, FunctionId, Info, InfoRecord, NOBITS, PROGBITS, Program, REL, RELA, Rank,
+    ATTRIBUTES, FunctionId, Info, InfoRecord, Meaning, NOBITS, PROGBITS, Program, REL, RELA, Rank,
     SectionId, SymbolId, Value,
 };
 use super::relocate::Relocated;
@@ -274,6 +274,10 @@ impl<'p> Strings<'p> {
         }
     }
 
+    fn offset(&self, name: &str) -> u32 {
+        self.offsets.get(name).copied().unwrap_or(0)
+    }
+
     fn add(&mut self, name: Cow<'p, str>) -> u32 {
         let next = self.bytes.len() as u32;
         let bytes = &mut self.bytes;
@@ -529,7 +533,12 @@ impl<'p> Writer<'p> {
             };
         let merged = |id: SymbolId| {
             let symbol = self.program.symbol(id);
-            let name = names.offsets.get(symbol.name).copied().unwrap_or(0);
+            // A section's symbol has the section's name.
+            let name = match (symbol.meaning, symbol.section) {
+                (Meaning::Section, Some(section)) => self.program.section(section).name.as_ref(),
+                _ => symbol.name,
+            };
+            let name = names.offset(name);
             let section = symbol.section.map_or(0, |section| numbers.section(section));
             // Reserved shared memory is weak in inputs and global in results.
             let info = if symbol.name.starts_with(".nv.reservedSmem") {
@@ -544,7 +553,10 @@ impl<'p> Writer<'p> {
                 Local::Null => (0, 0, 0, 0, 0, 0),
                 Local::Merged(id) => merged(*id),
                 Local::Section(key) => (
-                    0,
+                    self.sections
+                        .iter()
+                        .find(|section| section.key == *key)
+                        .map_or(0, |section| names.offset(&section.name)),
                     3,
                     0,
                     numbers.sections.get(key).copied().unwrap_or(0),
@@ -662,11 +674,8 @@ impl<'p> Writer<'p> {
 
     fn info(&self, numbers: &Numbers) -> Result<Vec<u8>> {
         let mut data = Vec::new();
-        let mut per_symbol = |number: u8, symbol: u32, value: u32| {
-            data.extend([4, number, 8, 0]);
-            data.extend(symbol.to_le_bytes());
-            data.extend(value.to_le_bytes());
-        };
+        let per_symbol =
+            |number: u8, symbol: u32, value: u32| attribute(4, number, &pair(symbol, value));
         let mut stacks: Vec<(u32, u32)> = self
             .resources
             .stacks
@@ -674,7 +683,6 @@ impl<'p> Writer<'p> {
             .map(|(symbol, bytes)| Ok((numbers.symbol(*symbol)?, *bytes)))
             .collect::<Result<_>>()?;
         stacks.sort_by_key(|(symbol, _)| *symbol);
-        let mut globals = Vec::new();
         for record in &self.program.info {
             match *record {
                 InfoRecord::PerSymbol { symbol, .. } if self.live.drops(symbol) => {}
@@ -687,20 +695,15 @@ impl<'p> Writer<'p> {
                         Some(&registers) if number == REGCOUNT => registers,
                         _ => value,
                     };
-                    per_symbol(number, numbers.symbol(symbol)?, value);
+                    data.extend(per_symbol(number, numbers.symbol(symbol)?, value));
                 }
-                InfoRecord::Global(raw) => globals.push(raw),
+                InfoRecord::Global(raw) => {
+                    data.extend(attribute(raw.format, raw.number, raw.value))
+                }
             }
         }
-        if !globals.is_empty() {
-            // Their place among the others is not known.
-            return Err(super::read::unsupported(
-                "the inputs",
-                format_args!("the attribute {:#x} of `.nv.info`", globals[0].number),
-            ));
-        }
         for (symbol, bytes) in stacks {
-            per_symbol(MIN_STACK_SIZE, symbol, bytes);
+            data.extend(per_symbol(MIN_STACK_SIZE, symbol, bytes));
         }
         Ok(data)
     }
@@ -870,14 +873,7 @@ impl<'p> Writer<'p> {
             _ => 0,
         };
         let mut out = Vec::with_capacity(64);
-        out.extend(
-            names
-                .offsets
-                .get(&section.name)
-                .copied()
-                .unwrap_or(0)
-                .to_le_bytes(),
-        );
+        out.extend(names.offset(&section.name).to_le_bytes());
         out.extend(section.kind.to_le_bytes());
         for field in [section.flags, 0, section.offset, section.size] {
             out.extend(field.to_le_bytes());
