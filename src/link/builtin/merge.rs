@@ -1345,7 +1345,10 @@ impl<'p, 'a> Adder<'p, 'a> {
         // Debug information of code that lost is left as it is.
         let against_section = self.is_dropped(record.symbol) && input.role == Role::Debug;
         let is_data = matches!(input.role, Role::GlobalInit | Role::Constants);
-        if is_data && !relocation::FOR_DRIVER.contains(&record.kind) {
+        if is_data
+            && record.kind != relocation::UNIFIED
+            && !relocation::FOR_DRIVER.contains(&record.kind)
+        {
             return Err(self.unsupported(format_args!(
                 "relocation {} in `{}`",
                 record.kind, input.name

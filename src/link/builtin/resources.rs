@@ -2,7 +2,7 @@
 //! travel from callees to kernels. Recomputed from the merged facts; nothing of the program is changed.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::live::Live;
 use super::merge::{Attribute, Function, FunctionId, Program, SymbolId, Value};
@@ -183,18 +183,20 @@ impl Collected {
                 .max()
                 .unwrap_or(0)
         };
-        // With one kernel only, barriers of address-taken functions count even if nothing reaches them.
+        // With one kernel only, address-taken functions count even if nothing reaches them.
         let unreached = if lone {
-            barriers(&live.address_taken)
+            live.address_taken.as_slice()
         } else {
-            0
+            &[]
         };
-        let externals: BTreeSet<SymbolId> = reach
+        let mut externals: Vec<SymbolId> = reach
             .iter()
+            .chain(unreached)
             .flat_map(|&id| &program.function(id).calls)
             .copied()
             .filter(|&symbol| program.symbol(symbol).is_undefined())
             .collect();
+        externals.sort();
         // Of equal counts the first stands, as its bytes were.
         let mbarriers =
             all(NUM_MBARRIERS).fold(None, |most: Option<&Attribute>, next| match most {
@@ -204,10 +206,10 @@ impl Collected {
         Self {
             uses_block_z: all(CTAIDZ_USED).next().is_some(),
             sparse_mask: all(SPARSE_MMA_MASK).map(half).reduce(|a, b| a | b),
-            barriers: barriers(reach).max(unreached),
+            barriers: barriers(reach).max(barriers(unreached)),
             grid: all(GRID_ATTRIBUTES).map(half).fold(0, |a, b| a | b),
             mbarriers: mbarriers.map(|attribute| attribute.bytes().to_vec()),
-            externals: externals.into_iter().collect(),
+            externals,
         }
     }
 
@@ -269,13 +271,15 @@ impl Collected {
             .filter(|&id| program.symbol(id).is_undefined())
             .collect();
         now.extend(self.externals.iter().filter(|id| !before.contains(id)));
+        let grows = now.len() > before.len();
+        now.dedup();
         let new = Attribute {
             format: 4,
             number: EXTERNS,
             value: Value::Externals(now.clone()),
         };
         match own {
-            Some(at) if now.len() > before.len() || now.is_empty() => {
+            Some(at) if grows || now.is_empty() => {
                 attributes.remove(at);
                 if !now.is_empty() {
                     attributes.push(new);
