@@ -156,6 +156,7 @@ struct Collected {
     grid: u16,
     mbarriers: Option<Vec<u8>>,
     externals: Vec<SymbolId>,
+    lone: bool,
 }
 
 impl Collected {
@@ -197,6 +198,7 @@ impl Collected {
             .filter(|&symbol| program.symbol(symbol).is_undefined())
             .collect();
         externals.sort();
+        externals.dedup();
         // Of equal counts the first stands, as its bytes were.
         let mbarriers =
             all(NUM_MBARRIERS).fold(None, |most: Option<&Attribute>, next| match most {
@@ -210,6 +212,7 @@ impl Collected {
             grid: all(GRID_ATTRIBUTES).map(half).fold(0, |a, b| a | b),
             mbarriers: mbarriers.map(|attribute| attribute.bytes().to_vec()),
             externals,
+            lone,
         }
     }
 
@@ -270,16 +273,16 @@ impl Collected {
             .copied()
             .filter(|&id| program.symbol(id).is_undefined())
             .collect();
+        let all_resolved = now.is_empty();
         now.extend(self.externals.iter().filter(|id| !before.contains(id)));
-        let grows = now.len() > before.len();
-        now.dedup();
+        let moves = now.len() > before.len() || now.is_empty() || self.lone && all_resolved;
         let new = Attribute {
             format: 4,
             number: EXTERNS,
             value: Value::Externals(now.clone()),
         };
         match own {
-            Some(at) if grows || now.is_empty() => {
+            Some(at) if moves => {
                 attributes.remove(at);
                 if !now.is_empty() {
                     attributes.push(new);
