@@ -455,12 +455,13 @@ pub(super) mod relocation {
     pub const DROPPED: [u32; 2] = [68, 69];
     pub const RESERVED_SHARED: u32 = 114;
     pub const UNIFIED: u32 = 102;
-    /// G64, ABS32_LO_32, ABS32_HI_32, ABS47_34, ABS55_16_34.
-    pub const FOR_DRIVER: [u32; 6] = [ABS64, 4, 56, 57, 58, 75];
-    pub const KNOWN: [u32; 18] = [
+    /// 64, G64, FUNC_DESC_64, ABS32_LO_32, ABS32_HI_32, ABS47_34, ABS55_16_34.
+    pub const FOR_DRIVER: [u32; 7] = [ABS64, 4, 35, 56, 57, 58, 75];
+    pub const KNOWN: [u32; 19] = [
         ABS32,
         ABS64,
         4,
+        35,
         55,
         56,
         57,
