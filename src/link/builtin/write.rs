@@ -119,6 +119,11 @@ fn choose_sections<'p>(
         .function_ids()
         .filter_map(|id| Some((program.function(id).shared?, id)))
         .collect();
+    let banks: HashMap<SectionId, u64> = layout
+        .constants
+        .iter()
+        .filter_map(|(_, bank)| Some((bank.section?, bank.align)))
+        .collect();
     let is_dead = |id: SectionId| {
         program
             .section(id)
@@ -148,6 +153,8 @@ fn choose_sections<'p>(
             (size, align) = (shared.size, shared.align);
         } else if program.public_shared_section == Some(id) {
             size = 0;
+        } else if let Some(bank) = banks.get(&id) {
+            align = *bank;
         }
         sections.push(Section {
             key: Key::Merged(id),
@@ -276,6 +283,14 @@ impl<'p> Strings<'p> {
 
     fn offset(&self, name: &str) -> u32 {
         self.offsets.get(name).copied().unwrap_or(0)
+    }
+
+    fn append(&mut self, text: &'p str) -> u32 {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend(text.as_bytes());
+        self.bytes.push(0);
+        self.offsets.entry(text.into()).or_insert(at);
+        at
     }
 
     fn add(&mut self, name: Cow<'p, str>) -> u32 {
@@ -466,12 +481,12 @@ impl<'p> Writer<'p> {
     /// Prototype texts, then names by creation without those of dead functions, then all global names.
     fn names(&self, numbers: &Numbers) -> (Strings<'p>, Vec<u32>) {
         let mut strings = Strings::new();
-        // Texts of prototypes are all different; they never share with a name before them.
+        // Texts of prototypes are all different, and an empty one takes a place too.
         let prototypes = self
             .program
             .prototype_texts
             .iter()
-            .map(|text| strings.add((*text).into()))
+            .map(|text| strings.append(text))
             .collect();
         for name in kept_names(&self.program.names, self.live).chain(self.made_names()) {
             strings.add(name);
