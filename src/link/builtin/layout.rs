@@ -188,7 +188,7 @@ impl<'p, 'a> Shared<'p, 'a> {
                 kernel,
                 Kernel {
                     variables,
-                    align: program.function(kernel).shared_align,
+                    align: 1,
                     ..Kernel::default()
                 },
             );

@@ -180,8 +180,6 @@ pub(super) struct Function<'a> {
     pub constants_section: Option<SectionId>,
     /// A kernel's `.nv.shared`.
     pub shared: Option<SectionId>,
-    /// Alignment of the kernel's own static shared memory in its input.
-    pub shared_align: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -735,7 +733,6 @@ impl<'p, 'a> Adder<'p, 'a> {
             constants: None,
             constants_section: None,
             shared: None,
-            shared_align: 1,
         };
         if is_kernel {
             new.info = Some(self.add_info_section(format!(".nv.info.{name}").into(), text, None));
@@ -750,12 +747,6 @@ impl<'p, 'a> Adder<'p, 'a> {
             });
             self.program.sections[shared.at()].info = Info::Section(text);
             new.shared = Some(shared);
-            let own = self
-                .unit
-                .sections
-                .iter()
-                .find(|s| s.role == Role::Shared && s.info as usize == section);
-            new.shared_align = own.map_or(1, |section| section.align);
         }
         self.program.functions.push(new);
         Ok(id)
