@@ -246,6 +246,8 @@ pub(super) struct Program<'a> {
     pub prototype_texts: Vec<&'a str>,
     pub names: Vec<Named<'a>>,
     pub section_names: Vec<Named<'a>>,
+    /// Functions with compiler constants, in the order in which the constants appeared.
+    pub with_constants: Vec<FunctionId>,
     pub tool_notes: Vec<&'a [u8]>,
     /// `.nv.compat` of sm_90, merged.
     pub compat: Option<Vec<(u8, u8, Vec<u8>)>>,
@@ -792,6 +794,7 @@ impl<'p, 'a> Adder<'p, 'a> {
         target.indirect.clear();
         target.takes_address.clear();
         target.constants = None;
+        self.program.with_constants.retain(|&id| id != function);
         target.barriers = 0;
         let merged = &mut self.program.sections[text.at()];
         (merged.data, merged.size) = (input.data.into(), input.size);
@@ -1124,6 +1127,7 @@ impl<'p, 'a> Adder<'p, 'a> {
         if self.program.function(owner).constants.is_some() {
             return;
         }
+        self.program.with_constants.push(owner);
         self.program.functions[owner.at()].constants = Some(CompilerConstants {
             data: input.data,
             align: input.align,
