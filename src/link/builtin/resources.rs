@@ -236,6 +236,12 @@ impl Collected {
                 attribute.value = Value::Bytes(mask.to_le_bytes().to_vec().into());
             }
         }
+        if recurses {
+            set(
+                attributes,
+                bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()),
+            );
+        }
         if self.barriers > 0 && (self.barriers > kernel.barriers || !has(attributes, NUM_BARRIERS))
         {
             set(attributes, bytes(2, NUM_BARRIERS, vec![self.barriers, 0]));
@@ -244,12 +250,6 @@ impl Collected {
             set(
                 attributes,
                 bytes(3, GRID_ATTRIBUTES, self.grid.to_le_bytes().to_vec()),
-            );
-        }
-        if recurses {
-            set(
-                attributes,
-                bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()),
             );
         }
         self.set_externals(program, attributes);
