@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::live::Live;
-use super::merge::{FunctionId, Meaning, Program, SectionId, SharedId};
+use super::program::{FunctionId, Meaning, Program, SectionId, SharedId};
 use super::read::unsupported;
 use super::sort::{Ties, list_sort};
 use crate::error::Result;
@@ -208,7 +208,7 @@ impl<'p, 'a> Shared<'p, 'a> {
         })
     }
 
-    fn variable(&self, id: SharedId) -> &super::merge::SharedVariable {
+    fn variable(&self, id: SharedId) -> &super::program::SharedVariable {
         &self.program.shared[id.at()]
     }
 

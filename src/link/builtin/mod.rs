@@ -16,6 +16,7 @@
 mod layout;
 mod live;
 mod merge;
+mod program;
 mod read;
 mod relocate;
 mod resources;

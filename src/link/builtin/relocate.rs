@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::layout::Layout;
 use super::live::Live;
-use super::merge::{
+use super::program::{
     FunctionId, Meaning, Program, Rank, Relocation, RelocationList, SectionId, SharedId,
 };
 use super::read::{relocation, unsupported};

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::Identity;
 use super::layout::Layout;
 use super::live::Live;
-use super::merge::{
+use super::program::{
     ATTRIBUTES, FunctionId, Info, InfoRecord, Meaning, NOBITS, PROGBITS, Program, REL, RELA, Rank,
     SectionId, SymbolId, Value,
 };
@@ -902,7 +902,7 @@ impl<'p> Writer<'p> {
 }
 
 fn kept_names<'p>(
-    names: &'p [super::merge::Named<'p>],
+    names: &'p [super::program::Named<'p>],
     live: &'p Live,
 ) -> impl Iterator<Item = Cow<'p, str>> + use<'p> {
     names
