@@ -14,6 +14,7 @@
 //! [`Code::BuiltinUnsupported`]: crate::error::Code::BuiltinUnsupported
 
 mod layout;
+mod limits;
 mod live;
 mod merge;
 mod program;
@@ -74,6 +75,7 @@ pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8
     let program = merge::merge(&units)?;
     let live = live::find(&program, identity)?;
     let layout = layout::lay_out(&program, &live)?;
+    limits::check(&program, &layout)?;
     let resources = resources::propagate(&program, &live)?;
     let relocated = relocate::relocate(&program, &live, &layout)?;
     write::write(&program, &live, &layout, &resources, &relocated, identity)
