@@ -13,6 +13,7 @@
 //!
 //! [`Code::BuiltinUnsupported`]: crate::error::Code::BuiltinUnsupported
 
+mod known;
 mod layout;
 mod limits;
 mod live;

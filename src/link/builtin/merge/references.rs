@@ -1,10 +1,11 @@
 //! What refers to symbols: attributes, relocations, the call graph.
 
+use super::super::known::{Role, relocation};
 use super::super::program::{
     Attribute, FunctionId, Info, InfoRecord, Meaning, New, REL, RELA, Rank, Relocation,
     RelocationList, SectionId, SymbolId, Value,
 };
-use super::super::read::{Edge, RawAttribute, Record, Role, Section, relocation};
+use super::super::read::{Edge, RawAttribute, Record, Section};
 use super::Adder;
 use crate::error::{Error, Result};
 use crate::format::cubin::SymbolKind;

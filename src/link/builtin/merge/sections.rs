@@ -1,9 +1,10 @@
 //! Sections that units share (data, debug information) and those of one function (constants).
 
+use super::super::known::Role;
 use super::super::program::{
     CompilerConstants, FunctionId, Info, NOBITS, New, PROGBITS, Rank, SectionId,
 };
-use super::super::read::{Role, Section};
+use super::super::read::Section;
 use super::Adder;
 use crate::error::{Error, Result};
 

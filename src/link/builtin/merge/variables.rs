@@ -1,9 +1,9 @@
 //! Variables: global, constant and shared ones.
 
+use super::super::known::Role;
 use super::super::program::{
     Meaning, NOBITS, New, Rank, SharedId, SharedVariable, Symbol, SymbolId,
 };
-use super::super::read::Role;
 use super::{Adder, st_info};
 use crate::error::{Error, Result};
 use crate::format::cubin::{Binding, Space, Symbol as InputSymbol, SymbolKind};
