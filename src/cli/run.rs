@@ -455,7 +455,7 @@ impl Linker for InputLinker {
         let cubin = link::link(&request, &tools, &mut link::Report::default())?;
         let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
         Ok(ObjectCode::from_blob(
-            &format!("<linked {}>", names.join(" ")),
+            format!("<linked {}>", names.join(" ")),
             cubin,
         ))
     }

@@ -10,7 +10,7 @@ use super::lookup;
 use super::target::Target;
 use crate::bytes::Blob;
 use crate::code::{
-    Arch, ExpandOptions, Functions, Image, ImageKind, Kernel, Loadable, ObjectCode, Space,
+    Arch, ExpandOptions, Functions, Image, ImageKind, Kernel, Loadable, ObjectCode, Space, Symbol,
     SymbolKind, Symbols, is_system_call,
 };
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
@@ -420,11 +420,11 @@ impl Candidate {
             )
         };
         let accepted = target.driver.and_then(|driver| driver.ptx_isa());
-        let is_too_new = isa > accepted && isa.is_some() && accepted.is_some();
+        let is_too_new = accepted.is_some_and(|newest| isa.is_some_and(|isa| isa > newest));
         // What lies in `__nv_relfatbin` is meant for a link, whatever it needs.
         let for_links = image.section.is_some() && image.loadable == Loadable::RelocatableOnly;
-        let is_complete =
-            !is_too_new && !for_links && !(is_relocatable && is_missing_something(&symbols));
+        let lacks = is_relocatable && is_missing_something(&symbols);
+        let is_complete = !(is_too_new || for_links || lacks);
         Ok(Self {
             id,
             kind: image.kind,
@@ -452,17 +452,17 @@ impl Candidate {
 
 /// Whether another input has to define something.
 fn is_missing_something(symbols: &Symbols) -> bool {
-    symbols.list.iter().any(|symbol| {
-        !symbol.defined
-            && symbol.is_shared()
-            && !is_system_call(&symbol.name)
-            // `extern __shared__`: the launch says how much there is.
-            && !(symbol.space == Some(Space::Shared) && symbol.size == 0)
-            && !matches!(
-                symbol.kind,
-                SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface
-            )
-    })
+    let provided = |symbol: &Symbol| match symbol.kind {
+        SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface => true,
+        // `extern __shared__`: the launch says how much there is.
+        _ if symbol.space == Some(Space::Shared) => symbol.size == 0,
+        _ => is_system_call(&symbol.name),
+    };
+    let mut missing = symbols
+        .list
+        .iter()
+        .filter(|symbol| !symbol.defined && symbol.is_shared());
+    missing.any(|symbol| !provided(symbol))
 }
 
 /// Nothing was given to load and the default is not there.
