@@ -657,7 +657,13 @@ fn spaced(hex: &str) -> String {
 }
 
 fn arguments_text(plan: &LaunchPlan) -> String {
-    let mut table = Table::new([">argument", ">offset", ">bytes", "spec", "contents or bytes"]);
+    let mut table = Table::new([
+        ">argument",
+        ">offset",
+        ">bytes",
+        "spec",
+        "contents or bytes",
+    ]);
     for (number, argument) in plan.arguments.iter().enumerate() {
         let contents = match (&argument.buffer, &argument.value) {
             (Some(buffer), _) => format!("{}, {}", buffer.shape, human_bytes(buffer.bytes)),
@@ -673,4 +679,14 @@ fn arguments_text(plan: &LaunchPlan) -> String {
         ]);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_current() {
+        crate::cli::tests::schema_is_current::<Report>("run.json");
+    }
 }
