@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod bytes;
+pub mod cache;
 pub mod code;
 pub mod error;
 pub mod ffi;

@@ -22,6 +22,8 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     pub level: Level,
+    /// The line of the PTX that ptxas complains of.
+    pub line: Option<u32>,
     /// The line without tool and level; bytes that are not UTF-8 are escaped.
     pub text: String,
     /// What it means, where the table knows it.
@@ -43,6 +45,7 @@ pub fn read_line(line: &str) -> Message {
     let (level, text) = split_level(line);
     Message {
         level,
+        line: ptx_line(&line[..line.len() - text.len()]),
         text: text.to_owned(),
         finding: find(text, level),
     }
@@ -92,6 +95,12 @@ fn split_level(line: &str) -> (Level, &str) {
         }
     }
     (Level::Info, line)
+}
+
+/// The number in `ptxas application ptx input, line 3; error   : `.
+fn ptx_line(start: &str) -> Option<u32> {
+    let (_, rest) = start.split_once(", line ")?;
+    rest.split(';').next()?.trim().parse().ok()
 }
 
 /// Whether this is what stands before a level: nothing, a tool, or a tool with a place in its input.
@@ -399,6 +408,14 @@ mod tests {
         let line =
             "a.ltoir: link error: error: Linking globals named 'f': symbol multiply defined!";
         assert_eq!(one(line).finding.unwrap().symbol.as_deref(), Some("f"));
+    }
+
+    #[test]
+    fn lines_of_ptx() {
+        let message =
+            one("ptxas application ptx input, line 23; error   : Unknown modifier '.bogus'");
+        assert_eq!((message.line, message.level), (Some(23), Level::Error));
+        assert_eq!(one("nvlink error   : merge_elf failed").line, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use std::process::ExitStatus;
 
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::{Arch, ImageKind};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::nvjitlink::{InputKind, OutputKind};
@@ -23,6 +24,7 @@ use crate::toolkit::Candidate;
 pub(super) struct NvJitLink<'a> {
     pub library: &'a Candidate,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
 }
 
 /// What is to be linked.
@@ -42,6 +44,8 @@ pub(super) struct Made {
     pub steps: Vec<StepReport>,
     /// Milliseconds that loading the library took.
     pub load: f64,
+    /// Whether it was done before, and the library was not asked.
+    pub known: bool,
     /// Warnings and notes, and errors where there is no result.
     pub findings: Vec<Diagnostic>,
     pub result: Option<Blob>,
@@ -159,9 +163,12 @@ impl NvJitLink<'_> {
     /// library itself refuses is in [`Made::findings`].
     pub fn link(&self, work: &Work<'_>) -> Result<Made> {
         let data: Vec<&[u8]> = work.picked.iter().map(|picked| &*picked.bytes).collect();
-        let run = self.workers.run(&self.library.path, work.task(), &data)?;
+        let (run, known) = self
+            .workers
+            .run_cached(self.library, work.task(), &data, self.cache)?;
         let mut made = Made {
             steps: work.steps(),
+            known,
             ..Made::default()
         };
         let Run { end, printed, step } = run;
@@ -320,6 +327,7 @@ impl NvJitLink<'_> {
 
 /// What libraries and the loader say when there is no memory left.
 const NO_MEMORY: &[&str] = &[
+    "failed to map segment",
     "bad_alloc",
     "ut of memory",
     "Cannot allocate memory",
@@ -388,10 +396,14 @@ impl Judge<'_> {
             if messages::is_trailer(&message.text) {
                 continue;
             }
+            let text = match message.line {
+                Some(line) => format!("line {line}: {}", message.text),
+                None => message.text,
+            };
             let finding = match (message.finding, message.level) {
                 (Some(finding), _) => finding,
-                (None, Level::Error) => Diagnostic::error(Code::BackendFailed, message.text),
-                (None, Level::Warning) => Diagnostic::warning(Code::BackendFailed, message.text),
+                (None, Level::Error) => Diagnostic::error(Code::BackendFailed, text),
+                (None, Level::Warning) => Diagnostic::warning(Code::BackendFailed, text),
                 (None, Level::Info) => continue,
             };
             self.add(finding, step);
@@ -506,7 +518,8 @@ impl Inspector<'_> {
             },
             ..self.nvjitlink.workers
         };
-        let run = workers.run(&self.nvjitlink.library.path, task, &data)?;
+        let (run, _) =
+            workers.run_cached(self.nvjitlink.library, task, &data, self.nvjitlink.cache)?;
         match run.end {
             End::Answered(_, mut results) => results.pop(),
             _ => None,

@@ -174,6 +174,34 @@ impl Options {
         all
     }
 
+    /// The options that change nothing for want of an input that they act on, and what is missing.
+    pub fn without_effect(&self, lto: bool, ptx: bool) -> Vec<(&'static str, &'static str)> {
+        let of_lto = [
+            (self.ftz.is_some(), "--ftz"),
+            (self.prec_div.is_some(), "--prec-div"),
+            (self.prec_sqrt.is_some(), "--prec-sqrt"),
+            (self.fma.is_some(), "--fma"),
+            (self.drop_unused_variables, "--drop-unused-variables"),
+            (self.nvvm_latest, "--nvvm-latest"),
+            (!self.nvvm.is_empty(), "-Xnvvm"),
+        ];
+        let of_both = [
+            (self.optimize.is_some(), "-O"),
+            (self.fast_compile.is_some(), "--ofast-compile"),
+            (self.debug, "-g"),
+            (self.lineinfo, "--lineinfo"),
+            (self.max_registers.is_some(), "--max-registers"),
+            (!self.ptxas.is_empty(), "-Xptxas"),
+        ];
+        let list = |options: &[(bool, &'static str)], missing, idle: bool| {
+            let given = options.iter().filter(|(given, _)| *given && idle);
+            given.map(|&(_, name)| (name, missing)).collect::<Vec<_>>()
+        };
+        let mut all = list(&of_lto, "LTO-IR", !lto);
+        all.extend(list(&of_both, "PTX and no LTO-IR", !lto && !ptx));
+        all
+    }
+
     /// nvJitLink's spelling of these options.
     fn nvjitlink(&self) -> Vec<String> {
         let mut list = List::default();
@@ -184,10 +212,10 @@ impl Options {
         list.flag(self.debug, "-g");
         list.flag(self.lineinfo, "-lineinfo");
         list.value("-maxrregcount", self.max_registers);
-        list.value("-ftz", self.ftz);
-        list.value("-prec-div", self.prec_div);
-        list.value("-prec-sqrt", self.prec_sqrt);
-        list.value("-fma", self.fma);
+        list.switch("-ftz", self.ftz);
+        list.switch("-prec-div", self.prec_div);
+        list.switch("-prec-sqrt", self.prec_sqrt);
+        list.switch("-fma", self.fma);
         list.values("-kernels-used", &self.keep_kernels);
         list.values("-variables-used", &self.keep_variables);
         list.flag(self.drop_unused_variables, "-optimize-unused-variables");
@@ -217,6 +245,11 @@ impl List {
     fn value(&mut self, option: &str, value: Option<impl fmt::Display>) {
         self.0
             .extend(value.map(|value| format!("{option}={value}")));
+    }
+
+    /// libnvvm, to which these go, knows 0 and 1 alone; `-ftz=true` passes creation and fails later.
+    fn switch(&mut self, option: &str, on: Option<bool>) {
+        self.value(option, on.map(u8::from));
     }
 
     fn values(&mut self, option: &str, values: &[String]) {
@@ -290,8 +323,8 @@ mod tests {
         options.validate().unwrap();
         assert_eq!(
             nvjitlink(shape(true, Emit::Ptx, false), &options).join(" "),
-            "-arch=sm_90a -lto -ptx -O3 -Ofc=max -lineinfo -maxrregcount=32 -ftz=true -prec-div=false -prec-sqrt=true \
-             -fma=false -kernels-used=a -kernels-used=b -variables-used=v -optimize-unused-variables -split-compile=0 \
+            "-arch=sm_90a -lto -ptx -O3 -Ofc=max -lineinfo -maxrregcount=32 -ftz=1 -prec-div=0 -prec-sqrt=1 \
+             -fma=0 -kernels-used=a -kernels-used=b -variables-used=v -optimize-unused-variables -split-compile=0 \
              -split-compile-extended=1 -jump-table-density=101 --device-stack-protector=true -nvvm-latest -Xptxas=-v \
              -Xptxas=--warn-on-spills -Xnvvm=-x -time"
         );

@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Blob;
-use crate::code::{Arch, ExpandOptions, Expansion, Image, ObjectCode};
+use crate::cache::Cache;
+use crate::code::{Arch, ExpandOptions, Expansion, Image, ImageKind, ObjectCode};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::Kind;
 use crate::format::ltoir::Header;
@@ -71,6 +72,7 @@ pub struct Request {
 pub struct Tools<'a> {
     pub settings: &'a Settings,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
     pub observer: &'a dyn Observer,
 }
 
@@ -149,6 +151,7 @@ impl<'a> Session<'a> {
         let backend = NvJitLink {
             library,
             workers: self.tools.workers,
+            cache: self.tools.cache,
         };
         for step in work.steps() {
             self.tools
@@ -158,6 +161,7 @@ impl<'a> Session<'a> {
         let made = backend.link(&work)?;
         self.report.timings.link = milliseconds(start);
         self.report.timings.load = made.load;
+        self.report.cached = made.known;
         self.report.steps = made.steps;
         let start = Instant::now();
         self.settle(made.findings, Category::Failed)?;
@@ -200,6 +204,7 @@ impl<'a> Session<'a> {
         let mut picked = Picked::all(&chosen.images)?;
         self.refuse_outputs(&picked, chosen.lto)?;
         self.switch_nvvm_latest(&picked, shape.target);
+        self.note_idle_options(&picked)?;
         self.report.options = self.options.clone();
         self.report.timings.plan = milliseconds(start);
 
@@ -435,9 +440,7 @@ impl<'a> Session<'a> {
     fn refuse_outputs(&self, picked: &[Picked], lto: bool) -> Result<()> {
         let emit = self.request.emit;
         let single_ptx = emit == Emit::Ptx && !lto && picked.len() == 1;
-        if emit == Emit::Cubin
-            || (single_ptx && picked[0].image.kind == crate::code::ImageKind::Ptx)
-        {
+        if emit == Emit::Cubin || (single_ptx && picked[0].image.kind == ImageKind::Ptx) {
             return Ok(());
         }
         let mut others = picked.iter().filter(|picked| !picked.is_lto()).peekable();
@@ -462,6 +465,19 @@ impl<'a> Session<'a> {
             Category::Failed,
             finding.hint("leave out `--emit`, or compile these inputs with `-dlto`"),
         ))
+    }
+
+    fn note_idle_options(&mut self, picked: &[Picked]) -> Result<()> {
+        let has = |kind| picked.iter().any(|picked| picked.image.kind == kind);
+        let idle = self
+            .options
+            .without_effect(has(ImageKind::LtoIr), has(ImageKind::Ptx));
+        let findings = idle.into_iter().map(|(option, missing)| {
+            let message =
+                format!("`{option}` has no effect: there is no {missing} among the inputs");
+            Diagnostic::warning(Code::OptionConflict, message)
+        });
+        self.settle(findings.collect(), Category::Failed)
     }
 
     /// LTO-IR of the newer LLVM can only be linked by it.
@@ -591,6 +607,7 @@ impl<'a> Session<'a> {
                 nvjitlink: NvJitLink {
                     library,
                     workers: self.tools.workers,
+                    cache: self.tools.cache,
                 },
                 target: shape.target,
                 nvvm_latest: self.options.nvvm_latest,

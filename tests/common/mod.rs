@@ -1,6 +1,8 @@
 //! What several test programs share.
 #![allow(dead_code)]
 
+pub mod env;
+
 use std::path::{Path, PathBuf};
 
 /// A tool of the CUDA toolkit: `$CUDA_HOME/bin`, or on the path.

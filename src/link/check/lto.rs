@@ -177,8 +177,11 @@ pub fn look_inside(
         .map(|(image, _)| image)
         .collect();
     let (first, others) = unknown.split_first()?;
+    let small = unknown.iter().all(|image| image.bytes.len() < MOST_BYTES);
     let reason = if linker < release(13, 0) {
         format!("nvJitLink {linker} cannot show the symbols of LTO-IR; 13.0 and later can")
+    } else if able && small {
+        "the library could not show its symbols".to_owned()
     } else {
         format!(
             "symbols are looked at in up to {MOST_BLOBS} LTO-IR inputs below {} KiB each",

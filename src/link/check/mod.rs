@@ -80,6 +80,8 @@ impl Levels {
                 Severity::Error => Severity::Warning,
                 _ => Severity::Note,
             };
+            // It is done already.
+            finding.hints.retain(|hint| !hint.contains("`--allow"));
         }
         finding
     }

@@ -1,6 +1,7 @@
 //! Foreign code runs in a process of its own: this program, started again. Inputs can make the libraries crash, hang
 //! or take all memory, and a library that went wrong once must not link again. All of that becomes an [`End`].
 
+mod cached;
 mod child;
 mod protocol;
 
