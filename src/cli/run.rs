@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::libraries::LibraryFlags;
 use super::{Context, interrupt};
 use crate::bytes;
+use crate::cache::Cache;
 use crate::code::{Arch, ImageKind, ObjectCode};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::driver::{Attribute, AttributeKind};
@@ -442,6 +443,7 @@ impl Linker for InputLinker {
             ..link::Request::default()
         };
         let program = this_program()?;
+        let cache = Cache::of_user(&self.settings.environment);
         let tools = Tools {
             settings: &self.settings,
             workers: Workers {
@@ -450,6 +452,7 @@ impl Linker for InputLinker {
                 limits: Limits::default(),
                 interrupted: interrupt::flag(),
             },
+            cache: &cache,
             observer,
         };
         let cubin = link::link(&request, &tools, &mut link::Report::default())?;
