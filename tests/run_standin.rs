@@ -932,3 +932,44 @@ fn inputs_from_standard_input() {
     command.stdin(std::fs::File::open(KERNELS).unwrap());
     Outcome::of(&mut command).expect(0);
 }
+
+#[test]
+fn doctor_lists_the_devices() {
+    let Some(driver) = Standin::new() else { return };
+    let driver = driver.set("DEVICES", "2");
+    let doctor = |format: &str| {
+        let mut command = Command::new(launch::program());
+        command
+            .args(["doctor", "--offline", "--format", format])
+            .env("CUDALINK_LIBCUDA", driver.library)
+            .envs(driver.settings.iter().cloned());
+        Outcome::of(&mut command)
+    };
+    let text = doctor("text");
+    for part in [
+        "serves CUDA 13.0 and PTX up to 9.0",
+        "Stand-in 0",
+        "GPU-11111111-1111-1111-1111-111111111111",
+    ] {
+        assert!(text.stdout.contains(part), "{part}: {text:#?}");
+    }
+    let report = doctor("json").json();
+    let device = &report["driver"]["devices"][1];
+    assert_eq!(device["arch"], "sm_90");
+    assert_eq!(
+        (&device["sms"], &device["limits"]["shared_opt_in"]),
+        (&132.into(), &232_448.into())
+    );
+    assert_eq!(
+        (&device["cooperative"], &device["clusters"], &device["mig"]),
+        (&true.into(), &true.into(), &false.into())
+    );
+    // What is wrong with the devices is told, and the rest of the report stands.
+    let broken = driver.set("FAIL", "cuDeviceTotalMem_v2=98765");
+    let mut command = Command::new(launch::program());
+    command
+        .args(["doctor", "--offline"])
+        .env("CUDALINK_LIBCUDA", broken.library)
+        .envs(broken.settings.iter().cloned());
+    Outcome::of(&mut command).prints(&["result code 98765", "launch kernels"]);
+}

@@ -683,3 +683,13 @@ fn arguments_text(plan: &LaunchPlan) -> String {
     }
     table.render()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_current() {
+        crate::cli::tests::schema_is_current::<Report>("run.json");
+    }
+}
