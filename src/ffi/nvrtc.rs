@@ -3,6 +3,8 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::library::{Library, log_text, static_text};
 use crate::error::{Code, Error, Result};
 
@@ -12,7 +14,8 @@ type GetSize = unsafe extern "C" fn(Program, *mut usize) -> Status;
 type GetBytes = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 
 /// What a compilation yields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Output {
     Ptx,
     Cubin,

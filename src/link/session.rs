@@ -20,10 +20,10 @@ use crate::link::picked::Picked;
 use crate::link::report::{BackendReport, ImageChoice, InputReport, Report};
 use crate::link::requirements::Requirements;
 use crate::link::select::{Choice, Group, derive_target, describe, is_code, no_device_code};
-use crate::link::worker::Workers;
 use crate::link::{findings, verify};
 use crate::observe::Observer;
 use crate::toolkit::{self, Candidate, Component, Needs, Settings, Version};
+use crate::worker::Workers;
 
 /// Whether link-time optimisation is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
