@@ -17,6 +17,7 @@
 
 pub mod bytes;
 pub mod code;
+pub mod compile;
 pub mod error;
 pub mod ffi;
 pub mod format;
