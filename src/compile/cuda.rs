@@ -266,10 +266,10 @@ impl Headers {
 
     /// Says what to do about a header that was not found.
     fn explain(&self, finding: Diagnostic) -> Diagnostic {
-        let header = finding
-            .message
-            .strip_prefix("cannot open source file \"")
-            .and_then(|rest| rest.split('"').next())
+        // With "cannot" or "could not" before it.
+        let rest = finding.message.split_once(" open source file \"");
+        let header = rest
+            .and_then(|(_, rest)| rest.split('"').next())
             .map(Path::new);
         let hint = match header
             .and_then(Path::file_name)

@@ -5,6 +5,7 @@ use crate::error::{Code, Diagnostic, Severity};
 const LEVELS: &[(&str, Severity)] = &[
     ("catastrophic error", Severity::Error),
     ("internal error", Severity::Error),
+    ("Command-line error", Severity::Error),
     ("error", Severity::Error),
     ("warning", Severity::Warning),
     ("remark", Severity::Note),
@@ -16,6 +17,7 @@ const TRAILERS: &[&str] = &[
     "Compilation terminated",
     "Error limit reached",
     " detected in the compilation of ",
+    " detected in this compilation",
 ];
 
 /// Reads NVRTC's log:
