@@ -128,15 +128,13 @@ fn files(place: &Path) -> BTreeSet<String> {
 /// Without what differs from machine to machine.
 fn stable(text: &str, place: &Path) -> String {
     let data = env::data_dir();
-    let text = text
-        .replace(&data.display().to_string(), "[DATA]")
+    text.replace(&data.display().to_string(), "[DATA]")
         .replace(
             &place.with_extension("cache").display().to_string(),
             "[CACHE]",
         )
         .replace(&place.display().to_string(), "[HERE]")
-        .replace(std::env::consts::ARCH, "[CPU]");
-    text
+        .replace(std::env::consts::ARCH, "[CPU]")
 }
 
 fn diff(wanted: &str, got: &str) -> String {

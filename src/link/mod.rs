@@ -23,7 +23,6 @@ pub mod search;
 mod select;
 mod session;
 mod verify;
-pub mod worker;
 
 pub use options::{Emit, FastCompile, Options};
 pub use report::Report;

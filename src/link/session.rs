@@ -21,10 +21,10 @@ use crate::link::picked::Picked;
 use crate::link::report::{BackendReport, ImageChoice, InputReport, Report};
 use crate::link::requirements::Requirements;
 use crate::link::select::{Choice, Group, derive_target, describe, is_code, no_device_code};
-use crate::link::worker::Workers;
 use crate::link::{findings, verify};
 use crate::observe::Observer;
 use crate::toolkit::{self, Candidate, Component, Needs, Settings, Version};
+use crate::worker::Workers;
 
 /// Whether link-time optimisation is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -350,8 +350,7 @@ impl<'a> Session<'a> {
             Some(target) => target,
             // What only link-time optimisation could use is told of below.
             None => derive_target(&groups, self.request.lto != Lto::Off)
-                .or_else(|_| derive_target(&groups, true))
-                .map_err(|finding| Error::new(Category::Failed, finding))?,
+                .or_else(|_| derive_target(&groups, true))?,
         };
         lto |= self.request.lto == Lto::Auto && groups.iter().any(|group| group.needs_lto(target));
         self.report.target = Some(target);
@@ -728,12 +727,12 @@ fn needed(units: &[Unit<'_>], on_demand: &[bool], release: Version) -> Vec<bool>
         lacking.retain(|name| !defined.contains(name));
         // The first that defines a name is taken, as by any linker.
         fresh.clear();
-        for index in 0..units.len() {
+        for (index, taken) in taken.iter_mut().enumerate() {
             let defines = |symbol: &check::Symbol| {
                 !symbol.is_static && symbol.is_defined() && lacking.contains(symbol.name.as_str())
             };
-            if !taken[index] && symbols(index).any(defines) {
-                taken[index] = true;
+            if !*taken && symbols(index).any(defines) {
+                *taken = true;
                 for symbol in symbols(index).filter(|symbol| symbol.is_defined()) {
                     lacking.remove(symbol.name.as_str());
                 }

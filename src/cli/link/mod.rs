@@ -15,9 +15,9 @@ use crate::error::{Code, Error, Result};
 use crate::ffi::driver::Driver;
 use crate::link::check::Levels;
 use crate::link::report::OutputReport;
-use crate::link::worker::{Limits, Workers, this_program};
 use crate::link::{Emit, FastCompile, Lto, Members, Options, Report, Request, Tools, artifact};
 use crate::ui::table::human_bytes;
+use crate::worker::{Limits, Workers, this_program};
 use inputs::Inputs;
 
 /// Link device code
