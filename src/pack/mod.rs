@@ -2,6 +2,8 @@
 
 mod fatbin;
 mod host_object;
+mod image;
 
 pub use fatbin::{Codec, Entry, Payload, write_fatbin};
 pub use host_object::{HostTarget, symbol_from_name, write_object};
+pub use image::{Packable, pack};
