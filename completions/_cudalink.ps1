@@ -177,6 +177,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Where to run: a number, a UUID or the start of one, several with commas, or `all`')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'End with status 124 when all is not done after so many seconds')
             [CompletionResult]::new('--device-model', '--device-model', [CompletionResultType]::ParameterName, 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]')
+            [CompletionResult]::new('--nvjitlink', '--nvjitlink', [CompletionResultType]::ParameterName, 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]')
+            [CompletionResult]::new('--toolkit', '--toolkit', [CompletionResultType]::ParameterName, 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How results are written to stdout')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')

@@ -920,7 +920,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__run)
-            opts="-q -v -h -V --grid --block --cluster --shared --cooperative --pdl --priority --attr --arg --set-global --get-global --save --print --expect --rtol --atol --repeat --warmup --bytes --flops --flush-l2 --device --timeout --dry-run --device-model --format --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            opts="-q -v -h -V --grid --block --cluster --shared --cooperative --pdl --priority --attr --arg --set-global --get-global --save --print --expect --rtol --atol --repeat --warmup --bytes --flops --flush-l2 --device --timeout --dry-run --device-model --nvjitlink --toolkit --format --quiet --verbose --color --no-progress --message-format --offline --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1007,6 +1007,14 @@ _cudalink() {
                     return 0
                     ;;
                 --device-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nvjitlink)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolkit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

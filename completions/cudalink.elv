@@ -170,6 +170,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --device 'Where to run: a number, a UUID or the start of one, several with commas, or `all`'
             cand --timeout 'End with status 124 when all is not done after so many seconds'
             cand --device-model 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]'
+            cand --nvjitlink 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]'
+            cand --toolkit 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]'
             cand --format 'How results are written to stdout'
             cand --color 'When to use colour'
             cand --message-format 'How diagnostics are written to stderr'

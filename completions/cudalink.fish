@@ -177,6 +177,8 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l flops -d 'Oper
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l device -d 'Where to run: a number, a UUID or the start of one, several with commas, or `all`' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l timeout -d 'End with status 124 when all is not done after so many seconds' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l device-model -d 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l format -d 'How results are written to stdout' -r -f -a "text\t''
 json\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
