@@ -9,7 +9,7 @@
 //!
 //! The folders stand in one row and each imports only from those to its left:
 //!
-//! `error · bytes · format · code · inspect · audit · pack │ ffi · toolkit · compile · link · run │ ui · cli`
+//! `error · bytes · format · code · inspect · audit · pack │ ffi · toolkit · worker · compile · link · run │ ui · cli`
 //!
 //! Left of the first bar everything is pure: no NVIDIA software, no `unsafe`, no network.
 //! `tests/tidy.rs` enforces the row.
@@ -18,6 +18,7 @@
 pub mod bytes;
 pub mod cache;
 pub mod code;
+pub mod compile;
 pub mod error;
 pub mod ffi;
 pub mod format;
@@ -27,6 +28,7 @@ pub mod observe;
 pub mod pack;
 pub mod run;
 pub mod toolkit;
+pub mod worker;
 
 pub mod cli;
 pub mod ui;

@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::error::{Category, Result};
-use crate::link::worker;
 use crate::ui::{ColorChoice, MessageFormat, Printer};
+use crate::worker;
 
 mod interrupt;
 mod libraries;

@@ -37,6 +37,8 @@ pub struct Report {
     /// The calls of the backend, in order.
     pub steps: Vec<StepReport>,
     pub outputs: Vec<OutputReport>,
+    /// Headers that sources included, but for those that the compiler brings itself.
+    pub headers: Vec<PathBuf>,
     pub diagnostics: Vec<Diagnostic>,
     pub timings: Timings,
 }
@@ -57,6 +59,7 @@ impl Default for Report {
             inputs: Vec::new(),
             steps: Vec::new(),
             outputs: Vec::new(),
+            headers: Vec::new(),
             diagnostics: Vec::new(),
             timings: Timings::default(),
         }
@@ -156,6 +159,8 @@ impl OutputReport {
 pub struct Timings {
     /// Reading the inputs and choosing images.
     pub plan: f64,
+    /// Compiling CUDA C++ and NVVM IR.
+    pub compile: f64,
     /// Finding the library, and fetching it if it was.
     pub library: f64,
     pub check: f64,

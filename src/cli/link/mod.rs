@@ -15,9 +15,11 @@ use crate::error::{Code, Error, Result};
 use crate::ffi::driver::Driver;
 use crate::link::check::Levels;
 use crate::link::report::OutputReport;
-use crate::link::worker::{Limits, Workers, this_program};
-use crate::link::{Emit, FastCompile, Lto, Members, Options, Report, Request, Tools, artifact};
+use crate::link::{
+    Emit, FastCompile, Lto, Members, Options, Report, Request, SourceOptions, Tools, artifact,
+};
 use crate::ui::table::human_bytes;
+use crate::worker::{Limits, Workers, this_program};
 use inputs::Inputs;
 
 /// Link device code
@@ -55,6 +57,8 @@ pub struct Opts {
     lto: LtoArg,
     #[command(flatten)]
     code: CodeFlags,
+    #[command(flatten)]
+    source: SourceFlags,
     #[command(flatten)]
     choice: ChoiceFlags,
     #[command(flatten)]
@@ -115,6 +119,30 @@ struct CodeFlags {
     /// An option for NVVM
     #[arg(long = "Xnvvm", value_name = "OPTION", allow_hyphen_values = true)]
     nvvm: Vec<String>,
+}
+
+/// Options of CUDA C++ inputs.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "CUDA C++")]
+struct SourceFlags {
+    /// Look for headers here
+    #[arg(short = 'I', value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// Define a macro
+    #[arg(short = 'D', value_name = "NAME[=VALUE]")]
+    define: Vec<String>,
+    /// Undefine a macro
+    #[arg(short = 'U', value_name = "NAME")]
+    undefine: Vec<String>,
+    /// The language, such as c++17
+    #[arg(long, value_name = "STANDARD")]
+    std: Option<String>,
+    /// A template to instantiate, such as `kernel<float>`
+    #[arg(long, value_name = "EXPRESSION")]
+    name_expression: Vec<String>,
+    /// An option for NVRTC
+    #[arg(long = "Xnvrtc", value_name = "OPTION", allow_hyphen_values = true)]
+    nvrtc: Vec<String>,
 }
 
 /// What takes part and what is kept.
@@ -281,6 +309,14 @@ impl Opts {
                 LtoArg::Off => Lto::Off,
             },
             options: self.options(),
+            sources: SourceOptions {
+                include: self.source.include.clone(),
+                define: self.source.define.clone(),
+                undefine: self.source.undefine.clone(),
+                std: self.source.std.clone(),
+                name_expressions: self.source.name_expression.clone(),
+                nvrtc: self.source.nvrtc.clone(),
+            },
             levels: Levels {
                 allow: self.choice.allow.clone(),
                 deny: self.choice.deny.clone(),

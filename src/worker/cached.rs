@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{Answer, Step, Task};
-use super::{End, Run, Workers, answered};
+use super::link::{Answer, Task};
+use super::protocol::pieces;
+use super::{End, Run, Step, Workers};
 use crate::bytes::Blob;
 use crate::cache::{self, Cache, Key};
 use crate::error::Result;
@@ -14,6 +15,8 @@ use crate::toolkit::Candidate;
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     answer: Answer,
+    /// Bytes of each result.
+    results: Vec<usize>,
     printed: Vec<(Step, String)>,
     step: Step,
 }
@@ -26,7 +29,7 @@ impl Workers<'_> {
         task: Task,
         data: &[&[u8]],
         cache: &Cache,
-    ) -> Result<(Run, bool)> {
+    ) -> Result<(Run<Answer>, bool)> {
         let key = cache
             .is_on()
             .then(|| key(library, &task, data, cache))
@@ -52,7 +55,6 @@ impl Workers<'_> {
 fn key(library: &Candidate, task: &Task, data: &[&[u8]], cache: &Cache) -> Option<Key> {
     let library = cache::hash_of_library(cache, &library.path)?;
     let mut task = task.clone();
-    task.memory_limit = None;
     for input in &mut task.inputs {
         input.name.clear();
     }
@@ -61,19 +63,17 @@ fn key(library: &Candidate, task: &Task, data: &[&[u8]], cache: &Cache) -> Optio
     Some(Key::of(parts.into_iter().chain(data.iter().copied())))
 }
 
-fn write(run: &Run, names: &[String]) -> Option<Vec<u8>> {
+fn write(run: &Run<Answer>, names: &[String]) -> Option<Vec<u8>> {
     let End::Answered(answer, results) = &run.end else {
         return None;
     };
-    let succeeded = answer
-        .links
-        .iter()
-        .all(|link| link.failures.is_empty() && link.output.is_some());
-    if !succeeded || answer.links.is_empty() {
+    let succeeded = answer.links.iter().all(|link| link.failures.is_empty());
+    if !succeeded || answer.links.is_empty() || results.len() != answer.links.len() {
         return None;
     }
     let mut kept = Kept {
         answer: answer.clone(),
+        results: results.iter().map(|result| result.len()).collect(),
         printed: run.printed.clone(),
         step: run.step,
     };
@@ -86,7 +86,7 @@ fn write(run: &Run, names: &[String]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn read(bytes: Vec<u8>, names: &[String]) -> Option<Run> {
+fn read(bytes: Vec<u8>, names: &[String]) -> Option<Run<Answer>> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let mut kept: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
     let blob = Blob::from(bytes);
@@ -94,7 +94,7 @@ fn read(bytes: Vec<u8>, names: &[String]) -> Option<Run> {
     kept.texts(|text| to_names(text, names));
     kept.answer.load_ms = 0.0;
     Some(Run {
-        end: answered(kept.answer, &payload),
+        end: End::Answered(kept.answer, pieces(&payload, kept.results)),
         printed: kept.printed,
         step: kept.step,
     })
