@@ -78,6 +78,12 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l device-stack-
 false\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xptxas -d 'An option for ptxas' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvvm -d 'An option for NVVM' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s I -d 'Look for headers here' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s D -d 'Define a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s U -d 'Undefine a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l std -d 'The language, such as c++17' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l name-expression -d 'A template to instantiate, such as `kernel<float>`' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvrtc -d 'An option for NVRTC' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-kernel -d 'Keep this kernel and drop those that are not named' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-variable -d 'Keep this variable; with --keep-kernel, others may be dropped' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l archive-members -d 'Which members of archives are linked: all, as NVIDIA\'s linkers do, or those that are needed' -r -f -a "all\t''
