@@ -105,10 +105,13 @@ fn shell(command: &str, place: &Path) -> Command {
         shell.env(name, value.unwrap());
     }
     let path = std::env::var("PATH").unwrap();
+    // Kept results would hide what the library does.
+    let cache = place.with_extension("cache");
     let folder = Path::new(env!("CARGO_BIN_EXE_cudalink")).parent().unwrap();
     shell
         .env("PATH", format!("{}:{path}", folder.display()))
         .env("CUDALINK_OFFLINE", "1")
+        .env("CUDALINK_CACHE_DIR", cache)
         .current_dir(place)
         .stdin(Stdio::null())
         .args(["-c", command]);
@@ -127,6 +130,10 @@ fn stable(text: &str, place: &Path) -> String {
     let data = env::data_dir();
     let text = text
         .replace(&data.display().to_string(), "[DATA]")
+        .replace(
+            &place.with_extension("cache").display().to_string(),
+            "[CACHE]",
+        )
         .replace(&place.display().to_string(), "[HERE]")
         .replace(std::env::consts::ARCH, "[CPU]");
     text

@@ -40,6 +40,7 @@ subcommands! {
     run::Run,
     doctor::Doctor,
     toolkit::Toolkit,
+    cache::Cache,
     environment::Environment,
     explain::Explain,
     completions::Completions,

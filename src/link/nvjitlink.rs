@@ -2,6 +2,7 @@
 //! words; its codes alone prove nothing.
 
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::{Arch, ImageKind};
 use crate::error::{Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::nvjitlink::{InputKind, OutputKind};
@@ -20,6 +21,7 @@ use crate::worker::{self, End, Source, Step, Told, Workers};
 pub(super) struct NvJitLink<'a> {
     pub library: &'a Candidate,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
 }
 
 /// What is to be linked.
@@ -39,6 +41,8 @@ pub(super) struct Made {
     pub steps: Vec<StepReport>,
     /// Milliseconds that loading the library took.
     pub load: f64,
+    /// Whether it was done before, and the library was not asked.
+    pub known: bool,
     /// Warnings and notes, and errors where there is no result.
     pub findings: Vec<Diagnostic>,
     pub result: Option<Blob>,
@@ -155,12 +159,19 @@ impl NvJitLink<'_> {
     /// library itself refuses is in [`Made::findings`].
     pub fn link(&self, work: &Work<'_>) -> Result<Made> {
         let data: Vec<&[u8]> = work.picked.iter().map(|picked| &*picked.bytes).collect();
-        let run = self.workers.run(&self.library.path, work.task(), &data)?;
+        let (run, known) = self
+            .workers
+            .run_cached(self.library, work.task(), &data, self.cache)?;
         let mut made = Made {
             steps: work.steps(),
+            known,
             ..Made::default()
         };
-        let (answer, mut results, printed) = run.answer(&Told {
+        let worker::Answered {
+            answer,
+            mut results,
+            printed,
+        } = run.answer(&Told {
             library: self.library,
             limits: self.workers.limits,
             work: worker::Work::Link,
@@ -397,7 +408,8 @@ impl Inspector<'_> {
             },
             ..self.nvjitlink.workers
         };
-        let run = workers.run(&self.nvjitlink.library.path, task, &data)?;
+        let (run, _) =
+            workers.run_cached(self.nvjitlink.library, task, &data, self.nvjitlink.cache)?;
         match run.end {
             End::Answered(_, mut results) => results.pop(),
             _ => None,

@@ -31,6 +31,8 @@ pub struct Report {
     pub lto: Option<bool>,
     pub options: Options,
     pub backend: Option<BackendReport>,
+    /// Whether the result was known from an earlier link.
+    pub cached: bool,
     pub inputs: Vec<InputReport>,
     /// The calls of the backend, in order.
     pub steps: Vec<StepReport>,
@@ -51,6 +53,7 @@ impl Default for Report {
             lto: None,
             options: Options::default(),
             backend: None,
+            cached: false,
             inputs: Vec::new(),
             steps: Vec::new(),
             outputs: Vec::new(),

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::{Arch, ExpandOptions, Expansion, Image, ImageKind, ObjectCode};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::Kind;
@@ -71,6 +72,7 @@ pub struct Request {
 pub struct Tools<'a> {
     pub settings: &'a Settings,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
     pub observer: &'a dyn Observer,
 }
 
@@ -149,6 +151,7 @@ impl<'a> Session<'a> {
         let backend = NvJitLink {
             library,
             workers: self.tools.workers,
+            cache: self.tools.cache,
         };
         for step in work.steps() {
             self.tools
@@ -158,6 +161,7 @@ impl<'a> Session<'a> {
         let made = backend.link(&work)?;
         self.report.timings.link = milliseconds(start);
         self.report.timings.load = made.load;
+        self.report.cached = made.known;
         self.report.steps = made.steps;
         let start = Instant::now();
         self.settle(made.findings, Category::Failed)?;
@@ -603,6 +607,7 @@ impl<'a> Session<'a> {
                 nvjitlink: NvJitLink {
                     library,
                     workers: self.tools.workers,
+                    cache: self.tools.cache,
                 },
                 target: shape.target,
                 nvvm_latest: self.options.nvvm_latest,

@@ -507,7 +507,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
         .bytes()
         .filter(|byte| !matches!(byte, b'_' | b' '))
         .collect();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(wrong());
     }
     let digit = |byte: u8| (byte as char).to_digit(16).ok_or_else(wrong);

@@ -1,6 +1,7 @@
 //! Foreign code runs in a process of its own: this program, started again. Inputs can make the libraries crash, hang
 //! or take all memory, and a library that went wrong once must not link again. All of that becomes an [`End`].
 
+mod cached;
 mod child;
 pub mod cuda;
 mod fate;
@@ -17,7 +18,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use child::serve;
-pub use fate::{Told, Work};
+pub use fate::{Answered, Told, Work};
 pub use protocol::{Ask, Source, Step};
 
 use crate::bytes::Blob;

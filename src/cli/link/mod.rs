@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::libraries::LibraryFlags;
 use super::{Context, interrupt};
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::Arch;
 use crate::error::{Code, Error, Result};
 use crate::ffi::driver::Driver;
@@ -156,6 +157,9 @@ struct ProcessFlags {
     /// Have the library tell how long its phases take, in the report
     #[arg(long)]
     time: bool,
+    /// Neither use nor keep results of earlier links
+    #[arg(long)]
+    no_cache: bool,
     /// Stop the library after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     timeout: Option<Duration>,
@@ -225,6 +229,10 @@ impl Opts {
         inputs::refuse_as_output(&request.inputs, &output)?;
         let settings = self.libraries.settings(context);
         let program = this_program()?;
+        let cache = match self.process.no_cache {
+            true => Cache::off(),
+            false => Cache::of_user(&settings.environment),
+        };
         let tools = Tools {
             settings: &settings,
             workers: Workers {
@@ -235,6 +243,7 @@ impl Opts {
                 },
                 interrupted: interrupt::flag(),
             },
+            cache: &cache,
             observer: &context.printer,
         };
         if self.process.dry_run {

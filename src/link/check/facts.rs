@@ -144,6 +144,7 @@ impl Facts {
         if cubin.stage() != Stage::Relocatable {
             return Ok(None);
         }
+        plausible(&cubin)?;
         let mut facts = Self {
             virtual_arch: cubin.virtual_number(),
             ..Self::default()
@@ -437,4 +438,21 @@ impl From<Kernel> for KernelFacts {
             bounds: [kernel.max_threads, kernel.required_threads, kernel.cluster],
         }
     }
+}
+/// The largest alignment that a section may ask for; compilers ask for 1 KiB at most.
+const MOST_ALIGNMENT: u64 = 1 << 20;
+
+/// Refuses what makes nvJitLink hang or take all memory: it believes every alignment (measured on 13.5).
+fn plausible(cubin: &Cubin<'_>) -> Result<(), Malformed> {
+    for section in cubin.sections() {
+        let align = section.align;
+        if align > MOST_ALIGNMENT || (align != 0 && !align.is_power_of_two()) {
+            let name = &section.name;
+            return Err(Malformed::new(
+                section.offset,
+                format!("section `{name}` asks for an alignment of {align} bytes"),
+            ));
+        }
+    }
+    Ok(())
 }
