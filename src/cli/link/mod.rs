@@ -20,6 +20,8 @@ use crate::link::{Emit, FastCompile, Lto, Members, Options, Report, Request, Too
 use crate::ui::table::human_bytes;
 use inputs::Inputs;
 
+pub use inputs::refuse_as_output;
+
 /// Link device code
 #[derive(Debug, clap::Args)]
 #[command(long_about = "Link device code\n\n\
