@@ -24,6 +24,8 @@ use crate::ui::table::human_bytes;
 use crate::worker::{Limits, Workers, this_program};
 use inputs::Inputs;
 
+pub use inputs::refuse_as_output;
+
 /// Link device code
 #[derive(Debug, clap::Args)]
 #[command(long_about = "Link device code\n\n\
