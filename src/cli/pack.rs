@@ -107,12 +107,17 @@ fn packable(input: &ObjectCode, arch: Option<Arch>, printer: Printer) -> Result<
         .problems
         .into_iter()
         .partition(|problem| problem.severity == Severity::Error);
-    others.iter().for_each(|problem| printer.diagnostic(problem));
+    others
+        .iter()
+        .for_each(|problem| printer.diagnostic(problem));
     if let Some(error) = Error::from_diagnostics(Category::Damaged, errors) {
         return Err(error);
     }
     // An index describes the images beside it and is made for them.
-    let images = expansion.images.iter().filter(|image| image.kind != ImageKind::Index);
+    let images = expansion
+        .images
+        .iter()
+        .filter(|image| image.kind != ImageKind::Index);
     let images: Vec<Packable> = images
         .map(|image| Packable::new(image, arch))
         .collect::<Result<_>>()?;
@@ -166,9 +171,17 @@ mod tests {
 
     #[test]
     fn an_architecture_may_stand_before_a_file() {
-        assert_eq!(split("sm_100f=a.cubin"), (Some(Arch::family(100)), Path::new("a.cubin")));
+        assert_eq!(
+            split("sm_100f=a.cubin"),
+            (Some(Arch::family(100)), Path::new("a.cubin"))
+        );
         assert_eq!(split("a=b.cubin"), (None, Path::new("a=b.cubin")));
         assert_eq!(split("a.cubin"), (None, Path::new("a.cubin")));
-        assert!(is_identifier("_a1") && !is_identifier("1a") && !is_identifier("") && !is_identifier("a-b"));
+        assert!(
+            is_identifier("_a1")
+                && !is_identifier("1a")
+                && !is_identifier("")
+                && !is_identifier("a-b")
+        );
     }
 }

@@ -39,7 +39,9 @@ impl Opts {
         let pruned = prune(&input, &self.keep)?;
         let stay = verify(&input, &pruned, &self.keep)?;
         if stay > 0 {
-            let message = format!("{stay} images outside of fatbin sections or stored together with others stay");
+            let message = format!(
+                "{stay} images outside of fatbin sections or stored together with others stay"
+            );
             printer.diagnostic(&Diagnostic::warning(Code::UnusedInput, message).input(&input.name));
         }
         if pruned.emptied > 0 {
@@ -54,10 +56,16 @@ impl Opts {
         }
         let (before, after) = (input.blob.len() as u64, pruned.bytes.len() as u64);
         let size = match pruned.in_place {
-            true if before == after => format!("{}, with zeros for what was dropped", human_bytes(after)),
+            true if before == after => {
+                format!("{}, with zeros for what was dropped", human_bytes(after))
+            }
             _ => format!("{} instead of {}", human_bytes(after), human_bytes(before)),
         };
-        printer.status(&format!("kept {} of {} images: {size}", pruned.kept, pruned.kept + pruned.dropped));
+        printer.status(&format!(
+            "kept {} of {} images: {size}",
+            pruned.kept,
+            pruned.kept + pruned.dropped
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -67,11 +75,22 @@ fn verify(input: &ObjectCode, pruned: &Pruned, keep: &[Keep]) -> Result<usize> {
     let output = ObjectCode::from_blob(&input.name, pruned.bytes.clone().into());
     let (before, after) = (images(input), images(&output));
     let is_kept = |image: &&Image| keep.iter().any(|rule| rule.takes(image.kind, image.arch));
-    let told = |image: &Image| (image.kind, image.arch, image.size, image.stored_size, image.name.clone());
+    let told = |image: &Image| {
+        (
+            image.kind,
+            image.arch,
+            image.size,
+            image.stored_size,
+            image.name.clone(),
+        )
+    };
     let wanted: Vec<_> = before.iter().filter(is_kept).map(told).collect();
     let there: Vec<_> = after.iter().filter(is_kept).map(told).collect();
     if wanted != there {
-        return Err(Error::failed(Code::Internal, "images were lost; nothing is written").input(&input.name));
+        return Err(
+            Error::failed(Code::Internal, "images were lost; nothing is written")
+                .input(&input.name),
+        );
     }
     Ok(after.len() - there.len())
 }
