@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::known::relocation::{self, Content};
 use super::layout::Layout;
 use super::live::Live;
-use super::merge::{
+use super::program::{
     FunctionId, Meaning, Program, Rank, Relocation, RelocationList, SectionId, SharedId,
 };
-use super::read::{relocation, unsupported};
+use super::read::unsupported;
 use crate::error::{Code, Error, Result};
 
 #[derive(Debug, Default)]
@@ -176,14 +177,15 @@ fn put(data: &mut [u8], record: &Relocation, resolved: Resolved, is_debug: bool)
             _ => None,
         };
     }
-    // Bit position, width, and value of the field in the 128-bit instruction.
-    let (position, width, field) = match record.kind {
-        55 => (32, 32, value as u64),
-        59 => (32, 16, value as u64),
-        60 => (32, 24, value as u64),
-        74 => (40, 24, value as u64),
-        64 => (40, 19, resolved.bank << 14 | (value as u64 >> 2) & 0x3FFF),
-        66 => (38, 21, resolved.bank << 16 | value as u64 & 0xFFFF),
+    let (position, width, content) = relocation::field(record.kind)?;
+    // Fields are signed or not by instruction; a value must fit one way or the other.
+    let fits = |bits: u32| (-(1i64 << (bits - 1))..1 << bits).contains(&value);
+    let field = match content {
+        Content::Offset if fits(width) => value as u64,
+        Content::BankAndWord if fits(16) && value % 4 == 0 => {
+            resolved.bank << 14 | (value as u64 >> 2) & 0x3FFF
+        }
+        Content::BankAndByte if fits(16) => resolved.bank << 16 | value as u64 & 0xFFFF,
         _ => return None,
     };
     let instruction: [u8; 16] = data.get(at..at.checked_add(16)?)?.try_into().ok()?;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::live::Live;
-use super::merge::{Attribute, Function, FunctionId, Program, SymbolId, Value};
+use super::program::{Attribute, Function, FunctionId, Program, SymbolId, Value};
 use crate::error::Result;
 
 const CTAIDZ_USED: u8 = 0x04;
