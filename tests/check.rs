@@ -8,10 +8,13 @@ mod programs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cudalink::code::ImageKind;
+use cudalink::bytes::Blob;
+use cudalink::code::{Arch, ExpandOptions, Image, ImageKind, Loadable, ObjectCode};
 use cudalink::error::{Diagnostic, Severity};
-use cudalink::format::cubin::Cubin;
+use cudalink::format::compress::Limits;
+use cudalink::format::cubin::{Cubin, Stage};
 use cudalink::link::check::{self, Chosen, Outcome, Rules};
+use cudalink::link::proof::{Promise, prove};
 use cudalink::toolkit::Version;
 use programs::Program;
 
@@ -327,7 +330,6 @@ fn kept_kernels_are_named_exactly() {
 
 #[test]
 fn definitions_outside_of_the_link_are_found() {
-    use cudalink::code::{Arch, ObjectCode};
     use cudalink::link::check::{Outside, search};
     let Some(nvcc) = common::cuda_tool("nvcc") else {
         return common::skip("nvcc is not here");
@@ -621,54 +623,131 @@ fn damaged_programs() {
     }
 }
 
-/// Links of real files: each folder in `CUDALINK_CHECK_FOLDERS` (a list separated by `:`) holds the images of
-/// one link that works.
-#[test]
-fn real_links_have_no_errors() {
-    let folders = std::env::var_os("CUDALINK_CHECK_FOLDERS").unwrap_or_default();
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        let images: Vec<(String, Vec<u8>)> = files
-            .iter()
-            .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
-            .collect();
-        let outcome = check_named(
-            images.iter().map(|(name, bytes)| (&**name, &**bytes)),
-            &RULES,
-        );
-        assert_eq!(
-            verdict(&outcome),
-            "ok",
-            "{}: {:#?}",
-            folder.display(),
-            outcome.findings
-        );
-    }
+/// Every image that a folder of public packages (`CUDALINK_CORPUS`, see `tests/corpus.sh`) holds in one file.
+fn images_of(package: &str, file: &str) -> Option<Vec<Image>> {
+    let folder = std::env::var_os("CUDALINK_CORPUS")?;
+    let package = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with(package)
+        })
+        .unwrap_or_else(|| panic!("{package} is not in CUDALINK_CORPUS"));
+    let mut images = ObjectCode::open(&package)
+        .unwrap()
+        .expand(&ExpandOptions::default())
+        .images;
+    images.retain(|image| image.file.contains(file));
+    assert!(!images.is_empty(), "{file} has no device code");
+    Some(images)
 }
 
-/// Executable cubins that are known to be good, in the folders of `CUDALINK_PROOF_FOLDERS`.
+fn of_kind(
+    images: &[Image],
+    arch: u16,
+    loadable: Loadable,
+    kind: ImageKind,
+) -> Vec<(String, Blob)> {
+    let wanted = images.iter().filter(|image| {
+        (image.arch, image.loadable, image.kind) == (Some(Arch::new(arch)), loadable, kind)
+    });
+    wanted
+        .map(|image| (image.id(), image.unpack(Limits::default()).unwrap()))
+        .collect()
+}
+
+fn check_blobs(images: &[(String, Blob)], rules: &Rules<'_>) -> Outcome {
+    check_named(
+        images.iter().map(|(name, bytes)| (&**name, &**bytes)),
+        rules,
+    )
+}
+
+/// Libraries that hold both what was linked and what the vendor's linker made of it: the link is found sound, and
+/// the result holds what the check says that it must.
 #[test]
-fn real_results_hold() {
-    use cudalink::link::proof::{Promise, prove};
-    let folders = std::env::var_os("CUDALINK_PROOF_FOLDERS").unwrap_or_default();
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let bytes = std::fs::read(&path).unwrap();
+fn libraries_that_keep_both_sides_of_their_link() {
+    let libraries: [(&str, &str, &[u16]); 4] = [
+        ("nvidia_nccl_cu12-2.18.1", "libnccl.so.2", &[70, 80, 90]),
+        (
+            "nvidia_nvshmem_cu13",
+            "libnvshmem_host.so.3",
+            &[75, 90, 100],
+        ),
+        ("bitsandbytes", "libbitsandbytes_cuda130.so", &[75, 90, 120]),
+        ("bitsandbytes", "libbitsandbytes_cuda121.so", &[80, 90]),
+    ];
+    for (package, file, archs) in libraries {
+        let Some(images) = images_of(package, file) else {
+            return common::skip("CUDALINK_CORPUS names no folder of packages");
+        };
+        for &arch in archs {
+            let inputs = of_kind(&images, arch, Loadable::RelocatableOnly, ImageKind::Cubin);
+            let results = of_kind(&images, arch, Loadable::Yes, ImageKind::Cubin);
+            assert!(!inputs.is_empty() && results.len() == 1, "{file} sm_{arch}");
+            let outcome = check_blobs(&inputs, &RULES);
+            assert_eq!(
+                verdict(&outcome),
+                "ok",
+                "{file} sm_{arch}: {:#?}",
+                outcome.findings
+            );
+            assert!(!outcome.kernels.is_empty());
             let promise = Promise {
-                kernels: &[],
-                complete: true,
+                kernels: &outcome.kernels,
+                complete: outcome.complete,
                 keep_kernels: &[],
                 relocatable: false,
                 linker: RULES.linker,
             };
-            let found = prove(&bytes, &promise)
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            assert!(found.is_empty(), "{}: {found:#?}", path.display());
+            let found = prove(&results[0].1, &promise).unwrap();
+            assert!(found.is_empty(), "{file} sm_{arch}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn libraries_of_device_code() {
+    let Some(nvshmem) = images_of("nvidia_nvshmem_cu13", "libnvshmem_device.a") else {
+        return common::skip("CUDALINK_CORPUS names no folder of packages");
+    };
+    let nccl = images_of("nvidia_nccl_cu12-2.18.1", "libnccl.so.2").unwrap();
+    let ptx = of_kind(&nccl, 90, Loadable::RelocatableOnly, ImageKind::Ptx);
+    assert_eq!(verdict(&check_blobs(&ptx, &RULES)), "ok");
+    for arch in [75, 80, 90, 100, 120] {
+        let images = of_kind(&nvshmem, arch, Loadable::RelocatableOnly, ImageKind::Cubin);
+        assert_eq!(verdict(&check_blobs(&images, &RULES)), "no-kernels");
+    }
+}
+
+/// Linked cubins that drivers load: none of them is called broken.
+#[test]
+fn linked_libraries_hold() {
+    let promise = Promise {
+        kernels: &[],
+        complete: true,
+        keep_kernels: &[],
+        relocatable: false,
+        linker: RULES.linker,
+    };
+    for (package, file) in [
+        ("nvidia_nvjpeg", "libnvjpeg.so.13"),
+        ("nvidia_npp", "libnpps.so.13"),
+        ("triton", "libcupti_static.a"),
+        ("nvidia_curand_cu12", "curand64_10.dll"),
+    ] {
+        let Some(images) = images_of(package, file) else {
+            return common::skip("CUDALINK_CORPUS names no folder of packages");
+        };
+        for image in images.iter().filter(|image| image.kind == ImageKind::Cubin) {
+            let bytes = image.unpack(Limits::default()).unwrap();
+            if Cubin::parse(&bytes).unwrap().stage() == Stage::Executable {
+                let found = prove(&bytes, &promise).unwrap();
+                assert!(found.is_empty(), "{}: {found:#?}", image.id());
+            }
         }
     }
 }

@@ -113,7 +113,9 @@ fn weak_bodies(table: &Table<'_>, differing: &[(Node, Node)]) -> Option<Diagnost
     for &(taken, other) in differing.iter().take(SHOWN) {
         let [here, there] = [taken, other].map(|node| table.unit(node).name);
         let readable = table.readable(taken);
-        finding = finding.detail(format!("`{readable}` is taken from {here}; {there} has another"));
+        finding = finding.detail(format!(
+            "`{readable}` is taken from {here}; {there} has another"
+        ));
     }
     if differing.len() > SHOWN {
         finding = finding.detail(format!("and {} more", differing.len() - SHOWN));

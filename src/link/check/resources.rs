@@ -52,7 +52,11 @@ pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node], finding
 
 /// Kernels that reach tensor core instructions for one block and for a pair of blocks.
 pub fn cta_groups(table: &Table<'_>, graph: &CallGraph, kernels: &[Node], findings: &mut Findings) {
-    let users = |group: usize| table.nodes().filter(move |&node| table.symbol(node).cta_groups[group]);
+    let users = |group: usize| {
+        table
+            .nodes()
+            .filter(move |&node| table.symbol(node).cta_groups[group])
+    };
     if users(0).next().is_none() || users(1).next().is_none() {
         return;
     }
