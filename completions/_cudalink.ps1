@@ -36,6 +36,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link device code')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Say what device code is in a file, and what its kernels need')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images in a file out as files of their own')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Make a fatbin of images, or a host object that carries one')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Drop images from a file')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say what was found on this machine, what was chosen and why, and what will not work')
             [CompletionResult]::new('toolkit', 'toolkit', [CompletionResultType]::ParameterValue, 'Fetch, list and remove NVIDIA''s libraries')
@@ -155,6 +157,45 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             break
         }
+        'cudalink;pack' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'What to make')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'How images are stored')
+            [CompletionResult]::new('--symbol', '--symbol', [CompletionResultType]::ParameterName, 'The symbol that stands for the fatbin in an object [default: from the output''s name]')
+            [CompletionResult]::new('--host-target', '--host-target', [CompletionResultType]::ParameterName, 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'Show no progress bars')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'cudalink;prune' {
+            [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'The images to keep, by architecture')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'Show no progress bars')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
         'cudalink;run' {
             [CompletionResult]::new('--grid', '--grid', [CompletionResultType]::ParameterName, 'Blocks of the grid, or `max` for as many as run at once')
             [CompletionResult]::new('--block', '--block', [CompletionResultType]::ParameterName, 'Threads of a block, or `max` for as many as the kernel can have [default: 1, or what it was compiled for]')
@@ -177,6 +218,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--device', '--device', [CompletionResultType]::ParameterName, 'Where to run: a number, a UUID or the start of one, several with commas, or `all`')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'End with status 124 when all is not done after so many seconds')
             [CompletionResult]::new('--device-model', '--device-model', [CompletionResultType]::ParameterName, 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]')
+            [CompletionResult]::new('--nvjitlink', '--nvjitlink', [CompletionResultType]::ParameterName, 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]')
+            [CompletionResult]::new('--toolkit', '--toolkit', [CompletionResultType]::ParameterName, 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How results are written to stdout')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
@@ -431,6 +474,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link device code')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Say what device code is in a file, and what its kernels need')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images in a file out as files of their own')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Make a fatbin of images, or a host object that carries one')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Drop images from a file')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say what was found on this machine, what was chosen and why, and what will not work')
             [CompletionResult]::new('toolkit', 'toolkit', [CompletionResultType]::ParameterValue, 'Fetch, list and remove NVIDIA''s libraries')
@@ -449,6 +494,12 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             break
         }
         'cudalink;help;extract' {
+            break
+        }
+        'cudalink;help;pack' {
+            break
+        }
+        'cudalink;help;prune' {
             break
         }
         'cudalink;help;run' {

@@ -46,6 +46,12 @@ _cudalink() {
             cudalink,man)
                 cmd="cudalink__subcmd__man"
                 ;;
+            cudalink,pack)
+                cmd="cudalink__subcmd__pack"
+                ;;
+            cudalink,prune)
+                cmd="cudalink__subcmd__prune"
+                ;;
             cudalink,run)
                 cmd="cudalink__subcmd__run"
                 ;;
@@ -100,6 +106,12 @@ _cudalink() {
             cudalink__subcmd__help,man)
                 cmd="cudalink__subcmd__help__subcmd__man"
                 ;;
+            cudalink__subcmd__help,pack)
+                cmd="cudalink__subcmd__help__subcmd__pack"
+                ;;
+            cudalink__subcmd__help,prune)
+                cmd="cudalink__subcmd__help__subcmd__prune"
+                ;;
             cudalink__subcmd__help,run)
                 cmd="cudalink__subcmd__help__subcmd__run"
                 ;;
@@ -152,7 +164,7 @@ _cudalink() {
 
     case "${cmd}" in
         cudalink)
-            opts="-q -v -h -V --quiet --verbose --color --no-progress --message-format --offline --help --version link inspect extract run doctor toolkit cache environment explain completions man help"
+            opts="-q -v -h -V --quiet --verbose --color --no-progress --message-format --offline --help --version link inspect extract pack prune run doctor toolkit cache environment explain completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,7 +458,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__help)
-            opts="link inspect extract run doctor toolkit cache environment explain completions man help"
+            opts="link inspect extract pack prune run doctor toolkit cache environment explain completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -614,6 +626,34 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__help__subcmd__man)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__help__subcmd__pack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__help__subcmd__prune)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -919,8 +959,88 @@ _cudalink() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudalink__subcmd__pack)
+            opts="-o -q -v -h -V --output --emit --compress --symbol --host-target --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "fatbin object" -- "${cur}"))
+                    return 0
+                    ;;
+                --compress)
+                    COMPREPLY=($(compgen -W "none lz4 zstd" -- "${cur}"))
+                    return 0
+                    ;;
+                --symbol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --message-format)
+                    COMPREPLY=($(compgen -W "text json github" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__prune)
+            opts="-o -q -v -h -V --keep --output --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --message-format)
+                    COMPREPLY=($(compgen -W "text json github" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudalink__subcmd__run)
-            opts="-q -v -h -V --grid --block --cluster --shared --cooperative --pdl --priority --attr --arg --set-global --get-global --save --print --expect --rtol --atol --repeat --warmup --bytes --flops --flush-l2 --device --timeout --dry-run --device-model --format --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            opts="-q -v -h -V --grid --block --cluster --shared --cooperative --pdl --priority --attr --arg --set-global --get-global --save --print --expect --rtol --atol --repeat --warmup --bytes --flops --flush-l2 --device --timeout --dry-run --device-model --nvjitlink --toolkit --format --quiet --verbose --color --no-progress --message-format --offline --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1007,6 +1127,14 @@ _cudalink() {
                     return 0
                     ;;
                 --device-model)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nvjitlink)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --toolkit)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

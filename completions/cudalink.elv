@@ -33,6 +33,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand link 'Link device code'
             cand inspect 'Say what device code is in a file, and what its kernels need'
             cand extract 'Write the images in a file out as files of their own'
+            cand pack 'Make a fatbin of images, or a host object that carries one'
+            cand prune 'Drop images from a file'
             cand run 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
             cand doctor 'Say what was found on this machine, what was chosen and why, and what will not work'
             cand toolkit 'Fetch, list and remove NVIDIA''s libraries'
@@ -148,6 +150,43 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand -V 'Print version'
             cand --version 'Print version'
         }
+        &'cudalink;pack'= {
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --emit 'What to make'
+            cand --compress 'How images are stored'
+            cand --symbol 'The symbol that stands for the fatbin in an object [default: from the output''s name]'
+            cand --host-target 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]'
+            cand --color 'When to use colour'
+            cand --message-format 'How diagnostics are written to stderr'
+            cand -q 'Say nothing but results, warnings and errors'
+            cand --quiet 'Say nothing but results, warnings and errors'
+            cand -v 'Say what is decided and why'
+            cand --verbose 'Say what is decided and why'
+            cand --no-progress 'Show no progress bars'
+            cand --offline 'Never use the network'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'cudalink;prune'= {
+            cand --keep 'The images to keep, by architecture'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --color 'When to use colour'
+            cand --message-format 'How diagnostics are written to stderr'
+            cand -q 'Say nothing but results, warnings and errors'
+            cand --quiet 'Say nothing but results, warnings and errors'
+            cand -v 'Say what is decided and why'
+            cand --verbose 'Say what is decided and why'
+            cand --no-progress 'Show no progress bars'
+            cand --offline 'Never use the network'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
         &'cudalink;run'= {
             cand --grid 'Blocks of the grid, or `max` for as many as run at once'
             cand --block 'Threads of a block, or `max` for as many as the kernel can have [default: 1, or what it was compiled for]'
@@ -170,6 +209,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --device 'Where to run: a number, a UUID or the start of one, several with commas, or `all`'
             cand --timeout 'End with status 124 when all is not done after so many seconds'
             cand --device-model 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]'
+            cand --nvjitlink 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]'
+            cand --toolkit 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]'
             cand --format 'How results are written to stdout'
             cand --color 'When to use colour'
             cand --message-format 'How diagnostics are written to stderr'
@@ -402,6 +443,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand link 'Link device code'
             cand inspect 'Say what device code is in a file, and what its kernels need'
             cand extract 'Write the images in a file out as files of their own'
+            cand pack 'Make a fatbin of images, or a host object that carries one'
+            cand prune 'Drop images from a file'
             cand run 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
             cand doctor 'Say what was found on this machine, what was chosen and why, and what will not work'
             cand toolkit 'Fetch, list and remove NVIDIA''s libraries'
@@ -417,6 +460,10 @@ set edit:completion:arg-completer[cudalink] = {|@words|
         &'cudalink;help;inspect'= {
         }
         &'cudalink;help;extract'= {
+        }
+        &'cudalink;help;pack'= {
+        }
+        &'cudalink;help;prune'= {
         }
         &'cudalink;help;run'= {
         }

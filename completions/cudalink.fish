@@ -39,6 +39,8 @@ complete -c cudalink -n "__fish_cudalink_needs_command" -s V -l version -d 'Prin
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "link" -d 'Link device code'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "extract" -d 'Write the images in a file out as files of their own'
+complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "pack" -d 'Make a fatbin of images, or a host object that carries one'
+complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "prune" -d 'Drop images from a file'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
@@ -156,6 +158,40 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -l no-progres
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -l offline -d 'Never use the network'
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -s V -l version -d 'Print version'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l emit -d 'What to make' -r -f -a "fatbin\t''
+object\t'A host object with the fatbin in `.nv_fatbin`'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l compress -d 'How images are stored' -r -f -a "none\t''
+lz4\t'What drivers and tools before CUDA 12.4 read'
+zstd\t'The smallest; the default of CUDA 13\'s own tools'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l symbol -d 'The symbol that stands for the fatbin in an object [default: from the output\'s name]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
+always\t''
+never\t''"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l message-format -d 'How diagnostics are written to stderr' -r -f -a "text\t''
+json\t'One JSON object a line'
+github\t'GitHub workflow commands'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s q -l quiet -d 'Say nothing but results, warnings and errors'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s v -l verbose -d 'Say what is decided and why'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l no-progress -d 'Show no progress bars'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l offline -d 'Never use the network'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s V -l version -d 'Print version'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l keep -d 'The images to keep, by architecture' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
+always\t''
+never\t''"
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l message-format -d 'How diagnostics are written to stderr' -r -f -a "text\t''
+json\t'One JSON object a line'
+github\t'GitHub workflow commands'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s q -l quiet -d 'Say nothing but results, warnings and errors'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s v -l verbose -d 'Say what is decided and why'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l no-progress -d 'Show no progress bars'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l offline -d 'Never use the network'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s V -l version -d 'Print version'
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l grid -d 'Blocks of the grid, or `max` for as many as run at once' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l block -d 'Threads of a block, or `max` for as many as the kernel can have [default: 1, or what it was compiled for]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l cluster -d 'Blocks of a cluster; a kernel with `__cluster_dims__` needs none said' -r
@@ -177,6 +213,8 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l flops -d 'Oper
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l device -d 'Where to run: a number, a UUID or the start of one, several with commas, or `all`' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l timeout -d 'End with status 124 when all is not done after so many seconds' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l device-model -d 'With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l format -d 'How results are written to stdout' -r -f -a "text\t''
 json\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
@@ -367,18 +405,20 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand man" -l no-progress -d
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -l offline -d 'Never use the network'
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -s V -l version -d 'Print version'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "link" -d 'Link device code'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "extract" -d 'Write the images in a file out as files of their own'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "cache" -d 'Show or empty the cache of links'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "environment" -d 'Show the environment variables that cudalink reads'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "explain" -d 'Say what a code, a symbol or an error message means'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "man" -d 'Write man pages, one for each subcommand'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "link" -d 'Link device code'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "extract" -d 'Write the images in a file out as files of their own'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "pack" -d 'Make a fatbin of images, or a host object that carries one'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "prune" -d 'Drop images from a file'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "cache" -d 'Show or empty the cache of links'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "environment" -d 'Show the environment variables that cudalink reads'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "explain" -d 'Say what a code, a symbol or an error message means'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "man" -d 'Write man pages, one for each subcommand'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "install" -d 'Download libraries into cudalink\'s own folder'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "list" -d 'Show what has been fetched and what can be'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "remove" -d 'Delete libraries that have been fetched'
