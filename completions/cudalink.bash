@@ -776,7 +776,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__link)
-            opts="-l -L -o -r -O -g -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --nvjitlink --toolkit --dry-run --report --time --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            opts="-l -L -o -r -O -g -I -D -U -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --std --name-expression --Xnvrtc --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --compress --symbol --host-target --nvjitlink --toolkit --dry-run --report --time --jobs --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -819,7 +819,7 @@ _cudalink() {
                     return 0
                     ;;
                 --emit)
-                    COMPREPLY=($(compgen -W "cubin ptx ltoir" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cubin ptx ltoir fatbin object" -- "${cur}"))
                     return 0
                     ;;
                 --lto)
@@ -878,6 +878,30 @@ _cudalink() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -I)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --std)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name-expression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --Xnvrtc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --keep-kernel)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -902,6 +926,18 @@ _cudalink() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --compress)
+                    COMPREPLY=($(compgen -W "none lz4 zstd" -- "${cur}"))
+                    return 0
+                    ;;
+                --symbol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --nvjitlink)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -911,6 +947,10 @@ _cudalink() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -55,10 +55,12 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s L -l library-
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l kind -d 'Take FILE for an input of this kind, whatever its content looks like; `-` is standard input' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l name -d 'What messages and reports call standard input' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s o -l output -d 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]' -r -F
-complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l arch -d 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l arch -d 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it. Several, and compute_90 for PTX, go into a fatbin or object' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l emit -d 'What to make' -r -f -a "cubin\t''
 ptx\t'Of LTO-IR, or a single PTX as it is'
-ltoir\t'One LTO-IR of many'"
+ltoir\t'One LTO-IR of many'
+fatbin\t'A link for each architecture, in one fatbin'
+object\t'A host object that carries the fatbin'"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l lto -d 'Link-time optimisation; `auto` is on when an input has nothing but LTO-IR' -r -f -a "auto\t''
 on\t''
 off\t''"
@@ -80,6 +82,12 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l device-stack-
 false\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xptxas -d 'An option for ptxas' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvvm -d 'An option for NVVM' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s I -d 'Look for headers here' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s D -d 'Define a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s U -d 'Undefine a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l std -d 'The language, such as c++17' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l name-expression -d 'A template to instantiate, such as `kernel<float>`' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvrtc -d 'An option for NVRTC' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-kernel -d 'Keep this kernel and drop those that are not named' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-variable -d 'Keep this variable; with --keep-kernel, others may be dropped' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l archive-members -d 'Which members of archives are linked: all, as NVIDIA\'s linkers do, or those that are needed' -r -f -a "all\t''
@@ -88,9 +96,15 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l add-devrt -d 
 false\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l allow -d 'Take an error of this code for a warning, and a warning for a note' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l deny -d 'Take a warning or note of this code for an error' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l compress -d 'How images are stored in a fatbin' -r -f -a "none\t''
+lz4\t'What drivers and tools before CUDA 12.4 read'
+zstd\t'The smallest; the default of CUDA 13\'s own tools'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l symbol -d 'The symbol that stands for the fatbin in an object [default: from the output\'s name]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l report -d 'Write a report as JSON; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l jobs -d 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l timeout -d 'Stop the library after this many seconds' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l memory-limit -d 'Most memory for the library, such as 4GiB' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'

@@ -1,5 +1,10 @@
 //! The front ends on the real NVRTC and libNVVM, of two major releases, fetched by cudalink itself.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 
 mod common;
 
@@ -645,7 +650,7 @@ fn a_large_library_costs_little() {
             (start.elapsed(), compiled.unwrap().unwrap())
         };
         let (whole, (lazy, compiled)) = (timed(&program(&module)).0, timed(&lazily));
-        println!(
+        eprintln!(
             "{name}: whole {whole:?}, what is wanted {lazy:?}, {} bytes",
             compiled.code.len()
         );

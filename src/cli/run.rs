@@ -10,7 +10,6 @@ use crate::cache::Cache;
 use crate::code::{Arch, ImageKind, ObjectCode};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::driver::{Attribute, AttributeKind};
-use crate::worker::{Limits, Workers, this_program};
 use crate::link::{self, Tools};
 use crate::observe::{Observer, Silent};
 use crate::run::job::{self, Job, Place, Selector};
@@ -26,6 +25,7 @@ use crate::run::worker::{COUNT, Reporter, STDIN_VARIABLE, Supervision, WORKER_VA
 use crate::toolkit::Settings;
 use crate::ui::sanitize;
 use crate::ui::table::{Table, human_bytes};
+use crate::worker::{Limits, Workers, this_program};
 
 /// Launch a kernel: link what needs linking, fill its arguments, run it, check and time it
 ///

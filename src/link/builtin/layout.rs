@@ -53,8 +53,8 @@ pub(super) fn lay_out(program: &Program, live: &Live) -> Result<Layout> {
     Ok(layout)
 }
 
-/// A kernel's own constants come first; then, functions in reverse order of creation, each at the largest end over
-/// all kernels that reach it.
+/// A kernel's own constants come first; then those of functions, last first, each at the largest end over all kernels
+/// that reach it.
 fn place_constants(program: &Program, live: &Live, layout: &mut Layout) {
     let mut reached_by: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
     let mut banks: HashMap<FunctionId, Constants> = HashMap::new();
@@ -77,7 +77,12 @@ fn place_constants(program: &Program, live: &Live, layout: &mut Layout) {
             order.push(kernel);
         }
     }
-    for function in live.kept(program).rev() {
+    for &function in program
+        .with_constants
+        .iter()
+        .rev()
+        .filter(|&&id| live.keeps(id))
+    {
         let Some(own) = program
             .function(function)
             .constants
@@ -188,7 +193,7 @@ impl<'p, 'a> Shared<'p, 'a> {
                 kernel,
                 Kernel {
                     variables,
-                    align: program.function(kernel).shared_align,
+                    align: 1,
                     ..Kernel::default()
                 },
             );

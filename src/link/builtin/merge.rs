@@ -180,8 +180,6 @@ pub(super) struct Function<'a> {
     pub constants_section: Option<SectionId>,
     /// A kernel's `.nv.shared`.
     pub shared: Option<SectionId>,
-    /// Alignment of the kernel's own static shared memory in its input.
-    pub shared_align: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -248,6 +246,8 @@ pub(super) struct Program<'a> {
     pub prototype_texts: Vec<&'a str>,
     pub names: Vec<Named<'a>>,
     pub section_names: Vec<Named<'a>>,
+    /// Functions with compiler constants, in the order in which the constants appeared.
+    pub with_constants: Vec<FunctionId>,
     pub tool_notes: Vec<&'a [u8]>,
     /// `.nv.compat` of sm_90, merged.
     pub compat: Option<Vec<(u8, u8, Vec<u8>)>>,
@@ -735,7 +735,6 @@ impl<'p, 'a> Adder<'p, 'a> {
             constants: None,
             constants_section: None,
             shared: None,
-            shared_align: 1,
         };
         if is_kernel {
             new.info = Some(self.add_info_section(format!(".nv.info.{name}").into(), text, None));
@@ -750,12 +749,6 @@ impl<'p, 'a> Adder<'p, 'a> {
             });
             self.program.sections[shared.at()].info = Info::Section(text);
             new.shared = Some(shared);
-            let own = self
-                .unit
-                .sections
-                .iter()
-                .find(|s| s.role == Role::Shared && s.info as usize == section);
-            new.shared_align = own.map_or(1, |section| section.align);
         }
         self.program.functions.push(new);
         Ok(id)
@@ -801,6 +794,7 @@ impl<'p, 'a> Adder<'p, 'a> {
         target.indirect.clear();
         target.takes_address.clear();
         target.constants = None;
+        self.program.with_constants.retain(|&id| id != function);
         target.barriers = 0;
         let merged = &mut self.program.sections[text.at()];
         (merged.data, merged.size) = (input.data.into(), input.size);
@@ -1133,6 +1127,7 @@ impl<'p, 'a> Adder<'p, 'a> {
         if self.program.function(owner).constants.is_some() {
             return;
         }
+        self.program.with_constants.push(owner);
         self.program.functions[owner.at()].constants = Some(CompilerConstants {
             data: input.data,
             align: input.align,
@@ -1258,7 +1253,8 @@ impl<'p, 'a> Adder<'p, 'a> {
             let base = self.base[list.target].unwrap_or(0);
             let lost = self.lost.remove(&list.target).unwrap_or_default();
             for record in &list.records {
-                if lost.iter().any(|range| range.contains(&record.offset)) {
+                let is_lost = lost.iter().any(|range| range.contains(&record.offset));
+                if is_lost || relocation::DROPPED.contains(&record.kind) {
                     continue;
                 }
                 let merged = self.relocation(record, input, base)?;
@@ -1344,7 +1340,10 @@ impl<'p, 'a> Adder<'p, 'a> {
         // Debug information of code that lost is left as it is.
         let against_section = self.is_dropped(record.symbol) && input.role == Role::Debug;
         let is_data = matches!(input.role, Role::GlobalInit | Role::Constants);
-        if is_data && !relocation::FOR_DRIVER.contains(&record.kind) {
+        if is_data
+            && record.kind != relocation::UNIFIED
+            && !relocation::FOR_DRIVER.contains(&record.kind)
+        {
             return Err(self.unsupported(format_args!(
                 "relocation {} in `{}`",
                 record.kind, input.name

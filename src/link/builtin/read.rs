@@ -14,7 +14,7 @@ const KNOWN: [u16; 6] = [75, 80, 86, 87, 89, 90];
 const KNOWN_ATTRIBUTES: &[u8] = &[
     0x04, 0x05, 0x0a, 0x0f, 0x10, 0x11, 0x12, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x21, 0x23, 0x25,
     0x28, 0x29, 0x2a, 0x2e, 0x2f, 0x30, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f,
-    0x40, 0x41, 0x44, 0x45, 0x46, 0x4a, 0x4c, 0x50, 0x55, 0x65, 0x66, 0x68, 0x6d,
+    0x40, 0x41, 0x44, 0x45, 0x46, 0x4a, 0x4c, 0x50, 0x55, 0x5f, 0x65, 0x66, 0x68, 0x6b, 0x6d,
 ];
 
 /// One input after reading.
@@ -451,16 +451,17 @@ pub(super) mod relocation {
     pub const ABS32: u32 = 1;
     pub const ABS64: u32 = 2;
     pub const UNUSED_CLEAR64: u32 = 73;
-    pub const YIELD_OPCODE: u32 = 68;
-    pub const YIELD_CLEAR_PREDICATE: u32 = 69;
+    /// YIELD_OPCODE9_0, YIELD_CLEAR_PRED4_87: hints for a linker that schedules anew; they need no symbol.
+    pub const DROPPED: [u32; 2] = [68, 69];
     pub const RESERVED_SHARED: u32 = 114;
     pub const UNIFIED: u32 = 102;
-    /// G64, ABS32_LO_32, ABS32_HI_32, ABS47_34, ABS55_16_34.
-    pub const FOR_DRIVER: [u32; 6] = [ABS64, 4, 56, 57, 58, 75];
-    pub const KNOWN: [u32; 18] = [
+    /// 64, G64, FUNC_DESC_64, ABS32_LO_32, ABS32_HI_32, ABS47_34, ABS55_16_34.
+    pub const FOR_DRIVER: [u32; 7] = [ABS64, 4, 35, 56, 57, 58, 75];
+    pub const KNOWN: [u32; 19] = [
         ABS32,
         ABS64,
         4,
+        35,
         55,
         56,
         57,
@@ -469,8 +470,8 @@ pub(super) mod relocation {
         60,
         64,
         66,
-        YIELD_OPCODE,
-        YIELD_CLEAR_PREDICATE,
+        68,
+        69,
         UNUSED_CLEAR64,
         74,
         75,

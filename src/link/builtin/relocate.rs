@@ -66,7 +66,6 @@ fn relocate_list(
                 .ok_or_else(|| refuse(record.kind, &format!("`{}`", symbol.name)))
         };
         match record.kind {
-            relocation::YIELD_OPCODE | relocation::YIELD_CLEAR_PREDICATE => continue,
             _ if symbol.meaning == Meaning::Section => {
                 if !is_debug {
                     return Err(refuse(record.kind, "a section"));
@@ -119,7 +118,7 @@ fn resolve(
     let value = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Ok(match symbol.meaning {
         Meaning::Shared(id) => Some(Resolved {
-            value: value(shared_offset(program, layout, owner, id)?),
+            value: shared_offset(program, layout, owner, id)?,
             bank: 0,
         }),
         Meaning::CompilerConstant => {
@@ -149,20 +148,20 @@ fn shared_offset(
     layout: &Layout,
     owner: Option<FunctionId>,
     id: SharedId,
-) -> Result<u64> {
-    let variable = &program.shared[id.at()];
-    let offset = if variable.is_external {
-        // A function that no kernel reaches never runs; its offset does not matter.
-        Some(
-            owner
-                .and_then(|owner| layout.external.get(&owner))
-                .copied()
-                .unwrap_or(0),
-        )
+) -> Result<i64> {
+    let placed = if program.shared[id.at()].is_external {
+        match owner.and_then(|owner| layout.external.get(&owner)) {
+            Some(&offset) => offset,
+            // No kernel reaches this function, so there is no end of static memory to start from.
+            None => return Ok(-1),
+        }
     } else {
-        layout.offsets.get(&id).copied()
+        *layout
+            .offsets
+            .get(&id)
+            .ok_or_else(|| Error::failed(Code::Internal, "a shared variable was given no place"))?
     };
-    offset.ok_or_else(|| Error::failed(Code::Internal, "a shared variable was given no place"))
+    Ok(i64::try_from(placed).unwrap_or(i64::MAX))
 }
 
 /// Writes a resolved value; none when the kind of relocation does not take one here.

@@ -7,7 +7,7 @@ use super::Identity;
 use super::layout::Layout;
 use super::live::Live;
 use super::merge::{
-    ATTRIBUTES, FunctionId, Info, InfoRecord, NOBITS, PROGBITS, Program, REL, RELA, Rank,
+    ATTRIBUTES, FunctionId, Info, InfoRecord, Meaning, NOBITS, PROGBITS, Program, REL, RELA, Rank,
     SectionId, SymbolId, Value,
 };
 use super::relocate::Relocated;
@@ -119,6 +119,11 @@ fn choose_sections<'p>(
         .function_ids()
         .filter_map(|id| Some((program.function(id).shared?, id)))
         .collect();
+    let banks: HashMap<SectionId, u64> = layout
+        .constants
+        .iter()
+        .filter_map(|(_, bank)| Some((bank.section?, bank.align)))
+        .collect();
     let is_dead = |id: SectionId| {
         program
             .section(id)
@@ -148,6 +153,8 @@ fn choose_sections<'p>(
             (size, align) = (shared.size, shared.align);
         } else if program.public_shared_section == Some(id) {
             size = 0;
+        } else if let Some(bank) = banks.get(&id) {
+            align = *bank;
         }
         sections.push(Section {
             key: Key::Merged(id),
@@ -272,6 +279,18 @@ impl<'p> Strings<'p> {
             bytes: vec![0],
             offsets: HashMap::from([(Cow::Borrowed(""), 0)]),
         }
+    }
+
+    fn offset(&self, name: &str) -> u32 {
+        self.offsets.get(name).copied().unwrap_or(0)
+    }
+
+    fn append(&mut self, text: &'p str) -> u32 {
+        let at = self.bytes.len() as u32;
+        self.bytes.extend(text.as_bytes());
+        self.bytes.push(0);
+        self.offsets.entry(text.into()).or_insert(at);
+        at
     }
 
     fn add(&mut self, name: Cow<'p, str>) -> u32 {
@@ -462,12 +481,12 @@ impl<'p> Writer<'p> {
     /// Prototype texts, then names by creation without those of dead functions, then all global names.
     fn names(&self, numbers: &Numbers) -> (Strings<'p>, Vec<u32>) {
         let mut strings = Strings::new();
-        // Texts of prototypes are all different; they never share with a name before them.
+        // Texts of prototypes are all different, and an empty one takes a place too.
         let prototypes = self
             .program
             .prototype_texts
             .iter()
-            .map(|text| strings.add((*text).into()))
+            .map(|text| strings.append(text))
             .collect();
         for name in kept_names(&self.program.names, self.live).chain(self.made_names()) {
             strings.add(name);
@@ -529,7 +548,12 @@ impl<'p> Writer<'p> {
             };
         let merged = |id: SymbolId| {
             let symbol = self.program.symbol(id);
-            let name = names.offsets.get(symbol.name).copied().unwrap_or(0);
+            // A section's symbol has the section's name.
+            let name = match (symbol.meaning, symbol.section) {
+                (Meaning::Section, Some(section)) => self.program.section(section).name.as_ref(),
+                _ => symbol.name,
+            };
+            let name = names.offset(name);
             let section = symbol.section.map_or(0, |section| numbers.section(section));
             // Reserved shared memory is weak in inputs and global in results.
             let info = if symbol.name.starts_with(".nv.reservedSmem") {
@@ -544,7 +568,10 @@ impl<'p> Writer<'p> {
                 Local::Null => (0, 0, 0, 0, 0, 0),
                 Local::Merged(id) => merged(*id),
                 Local::Section(key) => (
-                    0,
+                    self.sections
+                        .iter()
+                        .find(|section| section.key == *key)
+                        .map_or(0, |section| names.offset(&section.name)),
                     3,
                     0,
                     numbers.sections.get(key).copied().unwrap_or(0),
@@ -662,11 +689,8 @@ impl<'p> Writer<'p> {
 
     fn info(&self, numbers: &Numbers) -> Result<Vec<u8>> {
         let mut data = Vec::new();
-        let mut per_symbol = |number: u8, symbol: u32, value: u32| {
-            data.extend([4, number, 8, 0]);
-            data.extend(symbol.to_le_bytes());
-            data.extend(value.to_le_bytes());
-        };
+        let per_symbol =
+            |number: u8, symbol: u32, value: u32| attribute(4, number, &pair(symbol, value));
         let mut stacks: Vec<(u32, u32)> = self
             .resources
             .stacks
@@ -674,7 +698,6 @@ impl<'p> Writer<'p> {
             .map(|(symbol, bytes)| Ok((numbers.symbol(*symbol)?, *bytes)))
             .collect::<Result<_>>()?;
         stacks.sort_by_key(|(symbol, _)| *symbol);
-        let mut globals = Vec::new();
         for record in &self.program.info {
             match *record {
                 InfoRecord::PerSymbol { symbol, .. } if self.live.drops(symbol) => {}
@@ -687,20 +710,15 @@ impl<'p> Writer<'p> {
                         Some(&registers) if number == REGCOUNT => registers,
                         _ => value,
                     };
-                    per_symbol(number, numbers.symbol(symbol)?, value);
+                    data.extend(per_symbol(number, numbers.symbol(symbol)?, value));
                 }
-                InfoRecord::Global(raw) => globals.push(raw),
+                InfoRecord::Global(raw) => {
+                    data.extend(attribute(raw.format, raw.number, raw.value))
+                }
             }
         }
-        if !globals.is_empty() {
-            // Their place among the others is not known.
-            return Err(super::read::unsupported(
-                "the inputs",
-                format_args!("the attribute {:#x} of `.nv.info`", globals[0].number),
-            ));
-        }
         for (symbol, bytes) in stacks {
-            per_symbol(MIN_STACK_SIZE, symbol, bytes);
+            data.extend(per_symbol(MIN_STACK_SIZE, symbol, bytes));
         }
         Ok(data)
     }
@@ -870,14 +888,7 @@ impl<'p> Writer<'p> {
             _ => 0,
         };
         let mut out = Vec::with_capacity(64);
-        out.extend(
-            names
-                .offsets
-                .get(&section.name)
-                .copied()
-                .unwrap_or(0)
-                .to_le_bytes(),
-        );
+        out.extend(names.offset(&section.name).to_le_bytes());
         out.extend(section.kind.to_le_bytes());
         for field in [section.flags, 0, section.offset, section.size] {
             out.extend(field.to_le_bytes());
