@@ -33,6 +33,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand link 'Link device code'
             cand inspect 'Say what device code is in a file, and what its kernels need'
             cand extract 'Write the images in a file out as files of their own'
+            cand pack 'Make a fatbin of images, or a host object that carries one'
+            cand prune 'Drop images from a file'
             cand run 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
             cand doctor 'Say what was found on this machine, what was chosen and why, and what will not work'
             cand toolkit 'Fetch, list and remove NVIDIA''s libraries'
@@ -52,7 +54,7 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --name 'What messages and reports call standard input'
             cand -o 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]'
             cand --output 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]'
-            cand --arch 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it'
+            cand --arch 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it. Several, and compute_90 for PTX, go into a fatbin or object'
             cand --emit 'What to make'
             cand --lto 'Link-time optimisation; `auto` is on when an input has nothing but LTO-IR'
             cand -O 'Optimisation level: 0 or 3'
@@ -80,9 +82,13 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --add-devrt 'Whether libcudadevrt is added when something of it is needed'
             cand --allow 'Take an error of this code for a warning, and a warning for a note'
             cand --deny 'Take a warning or note of this code for an error'
+            cand --compress 'How images are stored in a fatbin'
+            cand --symbol 'The symbol that stands for the fatbin in an object [default: from the output''s name]'
+            cand --host-target 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]'
             cand --nvjitlink 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]'
             cand --toolkit 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]'
             cand --report 'Write a report as JSON; `-` is standard output'
+            cand --jobs 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]'
             cand --timeout 'Stop the library after this many seconds'
             cand --memory-limit 'Most memory for the library, such as 4GiB'
             cand --color 'When to use colour'
@@ -143,6 +149,43 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --color 'When to use colour'
             cand --message-format 'How diagnostics are written to stderr'
             cand --force 'Overwrite files that are there already'
+            cand -q 'Say nothing but results, warnings and errors'
+            cand --quiet 'Say nothing but results, warnings and errors'
+            cand -v 'Say what is decided and why'
+            cand --verbose 'Say what is decided and why'
+            cand --no-progress 'Show no progress bars'
+            cand --offline 'Never use the network'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'cudalink;pack'= {
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --emit 'What to make'
+            cand --compress 'How images are stored'
+            cand --symbol 'The symbol that stands for the fatbin in an object [default: from the output''s name]'
+            cand --host-target 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]'
+            cand --color 'When to use colour'
+            cand --message-format 'How diagnostics are written to stderr'
+            cand -q 'Say nothing but results, warnings and errors'
+            cand --quiet 'Say nothing but results, warnings and errors'
+            cand -v 'Say what is decided and why'
+            cand --verbose 'Say what is decided and why'
+            cand --no-progress 'Show no progress bars'
+            cand --offline 'Never use the network'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+        &'cudalink;prune'= {
+            cand --keep 'The images to keep, by architecture'
+            cand -o 'The file to write; `-` is standard output'
+            cand --output 'The file to write; `-` is standard output'
+            cand --color 'When to use colour'
+            cand --message-format 'How diagnostics are written to stderr'
             cand -q 'Say nothing but results, warnings and errors'
             cand --quiet 'Say nothing but results, warnings and errors'
             cand -v 'Say what is decided and why'
@@ -410,6 +453,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand link 'Link device code'
             cand inspect 'Say what device code is in a file, and what its kernels need'
             cand extract 'Write the images in a file out as files of their own'
+            cand pack 'Make a fatbin of images, or a host object that carries one'
+            cand prune 'Drop images from a file'
             cand run 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
             cand doctor 'Say what was found on this machine, what was chosen and why, and what will not work'
             cand toolkit 'Fetch, list and remove NVIDIA''s libraries'
@@ -425,6 +470,10 @@ set edit:completion:arg-completer[cudalink] = {|@words|
         &'cudalink;help;inspect'= {
         }
         &'cudalink;help;extract'= {
+        }
+        &'cudalink;help;pack'= {
+        }
+        &'cudalink;help;prune'= {
         }
         &'cudalink;help;run'= {
         }

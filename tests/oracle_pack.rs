@@ -47,7 +47,7 @@ fn listed(folder: &Path, tool: &Path, file: &str) -> Vec<String> {
     let lines = text
         .lines()
         .filter(|line| described.iter().any(|start| line.starts_with(start)));
-    lines.map(str::to_owned).collect()
+    lines.map(|line| line.trim_end().to_owned()).collect()
 }
 
 #[test]
