@@ -83,6 +83,7 @@ codes! {
     DriverUnavailable "driver-unavailable" "There is no usable CUDA driver or device.",
     DriverTooOld "driver-too-old" "The CUDA driver lacks something that was asked for.",
     BackendFailed "backend-failed" "The linker library reported a failure.",
+    CompilerMessage "compiler-message" "A compiler has something to say of a source or of its options.",
     BackendCrashed "backend-crashed" "The linker library crashed.",
     BackendTimeout "backend-timeout" "The linker library did not finish in time.",
     OutOfMemory "out-of-memory" "The memory limit was reached.",
@@ -134,6 +135,9 @@ pub struct Diagnostic {
     /// Byte offset in the first input, where one spot is to blame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
+    /// Line in the first input, from 1, where that is a text and one line is to blame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// The symbol concerned, as mangled in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
@@ -153,6 +157,7 @@ impl Diagnostic {
             message: message.into(),
             inputs: Vec::new(),
             offset: None,
+            line: None,
             symbol: None,
             details: Vec::new(),
             hints: Vec::new(),
@@ -178,6 +183,11 @@ impl Diagnostic {
 
     pub fn offset(mut self, offset: u64) -> Self {
         self.offset = Some(offset);
+        self
+    }
+
+    pub fn line(mut self, line: u32) -> Self {
+        self.line = Some(line);
         self
     }
 

@@ -2,7 +2,8 @@
 //! `BLESS=1 cargo test --test cli` rewrites the files: look at the difference before it is committed.
 //!
 //! In a file, `$` is a command, `>` a line of stdout, `!` one of stderr, `?` an exit status that is not 0, and `+` a
-//! file that was made, with its kind. `# needs 12.9` fetches a release first. Commands run in an empty folder with
+//! file that was made, with its kind. `# needs 12.9` fetches another release of nvJitLink first, `# installs nvrtc`
+//! another component. Commands run in an empty folder with
 //! the fixtures in it, one after the other.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -48,6 +49,9 @@ fn run(file: &Path) -> Result<(), Failed> {
     for line in wanted.lines() {
         if let Some(release) = line.strip_prefix("# needs ") {
             env::install(release, "nvjitlink");
+        }
+        if let Some(component) = line.strip_prefix("# installs ") {
+            env::install("13.5", component);
         }
         if line.starts_with('#') || line.is_empty() {
             writeln!(got, "{line}").unwrap();
@@ -105,10 +109,13 @@ fn shell(command: &str, place: &Path) -> Command {
         shell.env(name, value.unwrap());
     }
     let path = std::env::var("PATH").unwrap();
+    // Kept results would hide what the library does.
+    let cache = place.with_extension("cache");
     let folder = Path::new(env!("CARGO_BIN_EXE_cudalink")).parent().unwrap();
     shell
         .env("PATH", format!("{}:{path}", folder.display()))
         .env("CUDALINK_OFFLINE", "1")
+        .env("CUDALINK_CACHE_DIR", cache)
         .current_dir(place)
         .stdin(Stdio::null())
         .args(["-c", command]);
@@ -125,11 +132,13 @@ fn files(place: &Path) -> BTreeSet<String> {
 /// Without what differs from machine to machine.
 fn stable(text: &str, place: &Path) -> String {
     let data = env::data_dir();
-    let text = text
-        .replace(&data.display().to_string(), "[DATA]")
+    text.replace(&data.display().to_string(), "[DATA]")
+        .replace(
+            &place.with_extension("cache").display().to_string(),
+            "[CACHE]",
+        )
         .replace(&place.display().to_string(), "[HERE]")
-        .replace(std::env::consts::ARCH, "[CPU]");
-    text
+        .replace(std::env::consts::ARCH, "[CPU]")
 }
 
 fn diff(wanted: &str, got: &str) -> String {

@@ -1,5 +1,10 @@
 //! Links of damaged inputs: whatever happens, there is a message or a proven result, and never half of one.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr
+)]
 
 mod common;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Each folder (or file) may import only from those before it.
 const ROW: &[&str] = &[
     "error", "observe", "bytes", "format", "code", "inspect", "audit", "pack", "ffi", "toolkit",
-    "compile", "link", "run", "ui", "cli",
+    "cache", "worker", "compile", "link", "run", "ui", "cli",
 ];
 
 /// `ui` renders and `cli` uses it; nothing between may. `ffi` is for those to its right.

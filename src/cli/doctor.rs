@@ -8,6 +8,7 @@ use super::Context;
 use super::libraries::LibraryFlags;
 use super::toolkit::{Format, json};
 use crate::error::{Category, Code, Diagnostic, Result, Severity};
+use crate::ffi::driver::{self, DeviceInfo, DriverVersion};
 use crate::ffi::driver_probe::{self, Answer};
 use crate::toolkit::{
     self, Available, Candidate, Component, Located, Needs, Settings, Verdict, Version,
@@ -114,6 +115,12 @@ pub struct Driver {
     /// The result code of `cuInit`; 0 is success. Absent if the library could not be loaded.
     pub result: Option<i32>,
     pub meaning: String,
+    /// The newest PTX ISA that it compiles; null where that is not known.
+    pub ptx_isa: Option<Version>,
+    /// Those that this process may use.
+    pub devices: Vec<DeviceInfo>,
+    #[serde(skip)]
+    findings: Vec<Diagnostic>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -295,10 +302,25 @@ impl Work {
 
 impl Driver {
     fn ask(path: &Path) -> Self {
-        Self::new(path, driver_probe::ask(path))
+        let mut driver = Self::new(path, driver_probe::ask(path));
+        if driver.result == Some(0) {
+            match devices(path) {
+                Ok(devices) => driver.devices = devices,
+                Err(error) => {
+                    driver
+                        .findings
+                        .extend(error.diagnostics.into_iter().map(|mut finding| {
+                            finding.severity = Severity::Warning;
+                            finding
+                        }))
+                }
+            }
+        }
+        driver
     }
 
     fn new(path: &Path, answer: Result<Answer, String>) -> Self {
+        let version_number = answer.as_ref().ok().and_then(|answer| answer.version.ok());
         let (cuda_version, result, meaning) = match answer {
             Ok(answer) => (
                 answer.version.ok().and_then(version),
@@ -312,8 +334,21 @@ impl Driver {
             cuda_version,
             result,
             meaning,
+            ptx_isa: version_number
+                .and_then(|number| DriverVersion(number).ptx_isa())
+                .map(|(major, minor)| Version::new(major, minor)),
+            devices: Vec::new(),
+            findings: Vec::new(),
         }
     }
+}
+
+/// What `run` could launch on.
+fn devices(path: &Path) -> Result<Vec<DeviceInfo>> {
+    let driver = driver::Driver::load_from(path)?;
+    driver.init()?;
+    let devices = driver.devices()?.into_iter();
+    devices.map(|device| Ok(device.info()?)).collect()
 }
 
 /// `cuDriverGetVersion` counts 13.4 as 13040.
@@ -333,7 +368,7 @@ fn driver_findings(driver: Option<&Driver>, linker: Option<Version>) -> Vec<Diag
             .hint("install NVIDIA's driver; linking and inspecting work without it"),
         ];
     };
-    let mut findings = Vec::new();
+    let mut findings = driver.findings.clone();
     if driver.result != Some(0) {
         let message = match driver.result {
             Some(code) => format!(
@@ -377,9 +412,14 @@ impl Report {
         out.push_str(&self.components_table());
         if let Some(driver) = &self.driver {
             let release = driver.cuda_version;
-            let serves =
-                release.map_or(String::new(), |release| format!(" (serves CUDA {release})"));
+            let serves = release.map_or(String::new(), |release| {
+                let isa = driver
+                    .ptx_isa
+                    .map_or(String::new(), |isa| format!(" and PTX up to {isa}"));
+                format!(" (serves CUDA {release}{isa})")
+            });
             out.push_str(&format!("\nThe driver{serves}: {}\n", driver.meaning));
+            out.push_str(&devices_table(&driver.devices));
         }
         out.push('\n');
         let mut table = Table::new(["what", "can it be done"]);
@@ -490,6 +530,39 @@ impl Report {
         }
         out
     }
+}
+
+fn devices_table(devices: &[DeviceInfo]) -> String {
+    if devices.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new([
+        ">device",
+        "name",
+        "arch",
+        ">memory",
+        ">SMs",
+        ">shared of a block",
+        "cooperative",
+        "clusters",
+        "uuid",
+    ]);
+    let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
+    for device in devices {
+        let part = if device.mig { " (a part, MIG)" } else { "" };
+        table.row([
+            device.ordinal.to_string(),
+            format!("{}{part}", device.name),
+            device.arch.to_string(),
+            human_bytes(device.memory),
+            device.sms.to_string(),
+            human_bytes(device.limits.shared_opt_in.into()),
+            yes(device.cooperative),
+            yes(device.clusters),
+            device.uuid.clone(),
+        ]);
+    }
+    format!("\n{}", table.render())
 }
 
 #[cfg(test)]

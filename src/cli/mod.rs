@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
 
 use crate::error::{Category, Result};
-use crate::link::worker;
 use crate::ui::{ColorChoice, MessageFormat, Printer};
+use crate::worker;
 
 mod interrupt;
 mod libraries;
@@ -37,9 +37,12 @@ subcommands! {
     link::Link,
     inspect::Inspect,
     extract::Extract,
+    pack::Pack,
+    prune::Prune,
     run::Run,
     doctor::Doctor,
     toolkit::Toolkit,
+    cache::Cache,
     environment::Environment,
     explain::Explain,
     completions::Completions,

@@ -3,11 +3,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use super::Context;
+use super::libraries::LibraryFlags;
+use super::{Context, interrupt};
 use crate::bytes;
-use crate::code::{Arch, ObjectCode};
+use crate::cache::Cache;
+use crate::code::{Arch, ImageKind, ObjectCode};
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::driver::{Attribute, AttributeKind};
+use crate::link::{self, Tools};
 use crate::observe::{Observer, Silent};
 use crate::run::job::{self, Job, Place, Selector};
 use crate::run::plan::{LaunchPlan, Request, dims_text};
@@ -19,8 +22,10 @@ use crate::run::spec::{
 };
 use crate::run::timing::{Timing, Work};
 use crate::run::worker::{COUNT, Reporter, STDIN_VARIABLE, Supervision, WORKER_VARIABLE};
+use crate::toolkit::Settings;
 use crate::ui::sanitize;
 use crate::ui::table::{Table, human_bytes};
+use crate::worker::{Limits, Workers, this_program};
 
 /// Launch a kernel: link what needs linking, fill its arguments, run it, check and time it
 ///
@@ -113,6 +118,8 @@ pub struct Opts {
     /// With --dry-run: plan for a device of this architecture [default: the newest that the inputs are for]
     #[arg(long, value_name = "ARCH", requires = "dry_run", conflicts_with = "device", help_heading = PLACE)]
     device_model: Option<Arch>,
+    #[command(flatten)]
+    libraries: LibraryFlags,
     /// How results are written to stdout
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
     format: Format,
@@ -200,7 +207,7 @@ impl Opts {
             request,
         };
         let linker = InputLinker {
-            offline: context.offline,
+            settings: self.libraries.settings(context),
         };
         if let Ok(selector) = std::env::var(WORKER_VARIABLE) {
             job.stdin = std::env::var_os(STDIN_VARIABLE).map(PathBuf::from);
@@ -418,17 +425,41 @@ fn keep_stdin(inputs: &[PathBuf]) -> Result<Option<tempfile::NamedTempFile>> {
     Ok(Some(file))
 }
 
-/// Links inputs with the same library as `cudalink link`.
+/// Links inputs as `cudalink link` does.
 struct InputLinker {
-    offline: bool,
+    settings: Settings,
 }
 
 impl Linker for InputLinker {
-    fn link(&self, inputs: &[ObjectCode], target: Arch, _: &dyn Observer) -> Result<ObjectCode> {
-        let _ = (inputs, self.offline);
-        Err(Error::failed(
-            Code::BuiltinUnsupported,
-            format!("linking for {target} is not there yet"),
+    fn link(
+        &self,
+        inputs: &[ObjectCode],
+        target: Arch,
+        observer: &dyn Observer,
+    ) -> Result<ObjectCode> {
+        let request = link::Request {
+            inputs: inputs.to_vec(),
+            target: Some(target),
+            ..link::Request::default()
+        };
+        let program = this_program()?;
+        let cache = Cache::of_user(&self.settings.environment);
+        let tools = Tools {
+            settings: &self.settings,
+            workers: Workers {
+                program: &program,
+                // `--timeout` ends the process that waits for the link, and the link ends with that.
+                limits: Limits::default(),
+                interrupted: interrupt::flag(),
+            },
+            cache: &cache,
+            observer,
+        };
+        let cubin = link::link(&request, &tools, &mut link::Report::default())?;
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        Ok(ObjectCode::from_blob(
+            format!("<linked {}>", names.join(" ")),
+            cubin,
         ))
     }
 }
@@ -550,11 +581,19 @@ fn plan_text(plan: &LaunchPlan) -> String {
             "{}: {} for {}, {}",
             image.id,
             image.kind.as_str(),
-            image.arch,
+            match image.kind {
+                ImageKind::Ptx => image.arch.compute(),
+                _ => image.arch.to_string(),
+            },
             human_bytes(image.size)
         ),
     ));
-    rows.extend(image.linked.iter().map(|why| ("linked", why.clone())));
+    rows.extend(
+        image
+            .linked
+            .iter()
+            .map(|why| ("linked", format!("first, because {why}"))),
+    );
     rows.push(("device", plan.target.name.clone()));
     let unit = if plan.blocks_are_clusters {
         " blocks (the driver is told clusters)"
@@ -610,12 +649,28 @@ fn plan_text(plan: &LaunchPlan) -> String {
     out
 }
 
+/// Pairs of hexadecimal digits apart, so that nobody takes bytes in memory for a number.
+fn spaced(hex: &str) -> String {
+    let pairs: Vec<&str> = hex
+        .as_bytes()
+        .chunks(2)
+        .filter_map(|pair| std::str::from_utf8(pair).ok())
+        .collect();
+    pairs.join(" ")
+}
+
 fn arguments_text(plan: &LaunchPlan) -> String {
-    let mut table = Table::new([">argument", ">offset", ">bytes", "spec", "contents"]);
+    let mut table = Table::new([
+        ">argument",
+        ">offset",
+        ">bytes",
+        "spec",
+        "contents or bytes",
+    ]);
     for (number, argument) in plan.arguments.iter().enumerate() {
         let contents = match (&argument.buffer, &argument.value) {
             (Some(buffer), _) => format!("{}, {}", buffer.shape, human_bytes(buffer.bytes)),
-            (None, Some(value)) => format!("0x{value}"),
+            (None, Some(value)) => spaced(value),
             (None, None) => String::new(),
         };
         table.row([
@@ -627,4 +682,14 @@ fn arguments_text(plan: &LaunchPlan) -> String {
         ]);
     }
     table.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_is_current() {
+        crate::cli::tests::schema_is_current::<Report>("run.json");
+    }
 }

@@ -310,6 +310,18 @@ fn from_ptx_symbol(symbol: &ptx::Symbol<'_>) -> Symbol {
     out
 }
 
+/// The memory that a section of variables lies in.
+fn space_of_section(name: &str) -> Option<Space> {
+    let rest = name.strip_prefix(".nv.")?;
+    let kind = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+    match kind.split('.').next()? {
+        "global" => Some(Space::Global),
+        "constant" => Some(Space::Constant),
+        "shared" => Some(Space::Shared),
+        _ => None,
+    }
+}
+
 fn from_cubin_symbol(sections: &[Arc<str>], symbol: cubin::Symbol<'_>) -> Symbol {
     let section = match symbol.place {
         Place::Section(index) => sections.get(index as usize).cloned(),
@@ -336,6 +348,10 @@ fn from_cubin_symbol(sections: &[Arc<str>], symbol: cubin::Symbol<'_>) -> Symbol
             cubin::Space::Local => Some(Space::Local),
             cubin::Space::Constant => Some(Space::Constant),
             cubin::Space::ReservedShared => Some(Space::ReservedShared),
+            // Linked cubins leave it out (measured on 13.5); the section tells it as well.
+            cubin::Space::None if kind == SymbolKind::Variable => {
+                section.as_deref().and_then(space_of_section)
+            }
             cubin::Space::None | cubin::Space::Other(_) => None,
         },
         defined: !symbol.is_undefined(),

@@ -3,6 +3,8 @@
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 use super::library::{Library, log_text, static_text};
 use crate::error::{Code, Error, Result};
 
@@ -12,7 +14,8 @@ type GetSize = unsafe extern "C" fn(Program, *mut usize) -> Status;
 type GetBytes = unsafe extern "C" fn(Program, *mut c_char) -> Status;
 
 /// What a compilation yields.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Output {
     Ptx,
     Cubin,
@@ -194,14 +197,12 @@ impl Handle<'_> {
     fn fetch(&self, size: GetSize, bytes: GetBytes, call: &str) -> Result<Vec<u8>> {
         let mut length = 0;
         // SAFETY: the handle is live and `length` is a valid place.
-        self.nvrtc
-            .check(unsafe { size(self.handle, &mut length) }, call)?;
+        let status = unsafe { size(self.handle, &mut length) };
+        self.nvrtc.check(status, call)?;
         let mut buffer = vec![0u8; length];
         // SAFETY: the library writes exactly the `length` bytes it asked for.
-        self.nvrtc.check(
-            unsafe { bytes(self.handle, buffer.as_mut_ptr().cast()) },
-            call,
-        )?;
+        let status = unsafe { bytes(self.handle, buffer.as_mut_ptr().cast()) };
+        self.nvrtc.check(status, call)?;
         Ok(buffer)
     }
 

@@ -219,11 +219,9 @@ fn zstd_frames(
     let mut input = InBuffer::around(stored);
     loop {
         let filled = out.len();
-        let mut output = OutBuffer::around_pos(out, filled);
         let wanted = context
-            .decompress_stream(&mut output, &mut input)
+            .decompress_stream(&mut OutBuffer::around_pos(out, filled), &mut input)
             .map_err(invalid_zstd)?;
-        drop(output);
         let all_read = input.pos() == stored.len();
         if all_read && wanted == 0 {
             return Ok(());

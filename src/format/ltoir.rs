@@ -69,9 +69,12 @@ impl Header {
     }
 }
 
+/// Major and minor number.
+type Pair = (u8, u8);
+
 /// Container version, NVVM IR version, and the CUDA release whose NVRTC was seen to write both. Only the second differs
 /// from each release to the next.
-const RELEASES: &[((u8, u8), (u8, u8), &str)] = &[
+const RELEASES: &[(Pair, Pair, &str)] = &[
     ((1, 54), (2, 47), "11.7"),
     ((1, 54), (2, 48), "11.8"),
     ((1, 57), (2, 51), "12.0"),

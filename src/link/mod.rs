@@ -10,8 +10,11 @@
 pub mod artifact;
 pub mod builtin;
 pub mod check;
+mod demand;
 pub mod explain;
 pub mod findings;
+mod front;
+mod inputs;
 pub mod messages;
 mod nvjitlink;
 pub mod options;
@@ -23,8 +26,8 @@ pub mod search;
 mod select;
 mod session;
 mod verify;
-pub mod worker;
 
+pub use front::SourceOptions;
 pub use options::{Emit, FastCompile, Options};
 pub use report::Report;
 pub use session::{Lto, Members, Request, Tools, link, plan};

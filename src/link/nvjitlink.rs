@@ -1,11 +1,10 @@
 //! Links with nvJitLink, in a worker. What the library answers, logs and prints becomes findings in cudalink's own
 //! words; its codes alone prove nothing.
 
-use std::process::ExitStatus;
-
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::{Arch, ImageKind};
-use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
+use crate::error::{Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::nvjitlink::{InputKind, OutputKind};
 use crate::format::fatbin;
 use crate::link::check::{Chosen, Levels, LtoLibrary};
@@ -13,16 +12,16 @@ use crate::link::messages::{self, Level};
 use crate::link::options::{self, Emit, Options, Shape};
 use crate::link::picked::Picked;
 use crate::link::report::StepReport;
-use crate::link::worker::{
-    self, Answer, End, Failure, Input, Link, Outcome, Run, Source, Step, Task, Workers,
-};
 use crate::toolkit::Candidate;
+use crate::worker::link::{Answer, Failure, Input, Link, Outcome, Task};
+use crate::worker::{self, End, Source, Step, Told, Workers};
 
 /// A library, and the processes in which it runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NvJitLink<'a> {
     pub library: &'a Candidate,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
 }
 
 /// What is to be linked.
@@ -42,6 +41,8 @@ pub(super) struct Made {
     pub steps: Vec<StepReport>,
     /// Milliseconds that loading the library took.
     pub load: f64,
+    /// Whether it was done before, and the library was not asked.
+    pub known: bool,
     /// Warnings and notes, and errors where there is no result.
     pub findings: Vec<Diagnostic>,
     pub result: Option<Blob>,
@@ -62,7 +63,6 @@ impl Work<'_> {
         Task {
             inputs: inputs.collect(),
             links: self.links(),
-            memory_limit: None,
         }
     }
 
@@ -159,41 +159,47 @@ impl NvJitLink<'_> {
     /// library itself refuses is in [`Made::findings`].
     pub fn link(&self, work: &Work<'_>) -> Result<Made> {
         let data: Vec<&[u8]> = work.picked.iter().map(|picked| &*picked.bytes).collect();
-        let run = self.workers.run(&self.library.path, work.task(), &data)?;
+        let (run, known) = self
+            .workers
+            .run_cached(self.library, work.task(), &data, self.cache)?;
         let mut made = Made {
             steps: work.steps(),
+            known,
             ..Made::default()
         };
-        let Run { end, printed, step } = run;
-        match end {
-            End::Answered(answer, mut results) => {
-                made.load = answer.load_ms;
-                self.judge(work, &answer, &printed, &mut made);
-                let complete = results.len() == made.steps.len();
-                let failed = made
-                    .findings
-                    .iter()
-                    .any(|finding| finding.severity == Severity::Error);
-                if complete && !failed {
-                    made.result = results.pop();
-                } else if !failed {
-                    made.findings.push(work.blame_all(Diagnostic::error(
-                        Code::BackendFailed,
-                        format!(
-                            "{} gave no result and no reason",
-                            self.library.component.title()
-                        ),
-                    )));
-                }
-                if failed {
-                    self.list_all_undefined(work, &mut made);
-                }
-                Ok(made)
-            }
-            End::Died(status) => Err(self.died(work, status, step, &printed)),
-            End::TimedOut => Err(self.timed_out(work, step)),
-            End::Interrupted => Err(interrupted()),
+        let worker::Answered {
+            answer,
+            mut results,
+            printed,
+        } = run.answer(&Told {
+            library: self.library,
+            limits: self.workers.limits,
+            work: worker::Work::Link,
+            name: &|source| work.name(source),
+            blame: &|finding, step| work.blame(finding, step),
+        })?;
+        made.load = answer.load_ms;
+        self.judge(work, &answer, &printed, &mut made);
+        let complete = results.len() == made.steps.len();
+        let failed = made
+            .findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error);
+        if complete && !failed {
+            made.result = results.pop();
+        } else if !failed {
+            made.findings.push(work.blame_all(Diagnostic::error(
+                Code::BackendFailed,
+                format!(
+                    "{} gave no result and no reason",
+                    self.library.component.title()
+                ),
+            )));
         }
+        if failed {
+            self.list_all_undefined(work, &mut made);
+        }
+        Ok(made)
     }
 
     fn judge(&self, work: &Work<'_>, answer: &Answer, printed: &[(Step, String)], made: &mut Made) {
@@ -253,114 +259,6 @@ impl NvJitLink<'_> {
         let named = all.into_iter().map(|finding| work.blame_all(finding));
         made.findings.splice(told..told, named);
     }
-
-    fn died(
-        &self,
-        work: &Work<'_>,
-        status: ExitStatus,
-        step: Step,
-        printed: &[(Step, String)],
-    ) -> Error {
-        let title = self.library.component.title();
-        let text: String = printed.iter().map(|(_, text)| text.as_str()).collect();
-        let doing = match step {
-            Step::Load => "while it was loaded".to_owned(),
-            Step::Create => "when the link was started".to_owned(),
-            Step::Add(source) => format!("when it was given `{}`", work.name(source)),
-            Step::Complete => "while it linked".to_owned(),
-        };
-        let no_memory = was_killed(status) || NO_MEMORY.iter().any(|words| text.contains(words));
-        // The worker itself ends with an exit status; a crash is a signal.
-        let (category, code, what) = match (no_memory, status.code()) {
-            (true, _) => (
-                Category::Failed,
-                Code::OutOfMemory,
-                "ran out of memory".to_owned(),
-            ),
-            (false, Some(_)) if step == Step::Load => (
-                Category::Missing,
-                Code::LibraryNotFound,
-                "cannot be used".to_owned(),
-            ),
-            (false, _) => {
-                let how = how_it_ended(status);
-                (
-                    Category::Failed,
-                    Code::BackendCrashed,
-                    format!("crashed ({how})"),
-                )
-            }
-        };
-        let finding = Diagnostic::error(code, format!("{title} {what} {doing}"));
-        let mut finding = work
-            .blame(finding, step)
-            .detail(format!("the library is {}", self.library));
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        if let Some(last) = lines.rfind(|line| !line.starts_with("hint:")) {
-            finding = finding.detail(format!("it last said: {last}"));
-        }
-        finding = match self.workers.limits.memory {
-            Some(limit) => finding.hint(format!("raise `--memory-limit`, which is {limit} bytes")),
-            None => finding.hint("try another release of the library with `--toolkit VERSION`"),
-        };
-        Error::new(category, finding)
-    }
-
-    fn timed_out(&self, work: &Work<'_>, step: Step) -> Error {
-        let seconds = self.workers.limits.time.unwrap_or_default().as_secs_f64();
-        let message = format!(
-            "{} did not finish in {seconds} s",
-            self.library.component.title()
-        );
-        let finding = Diagnostic::error(Code::BackendTimeout, message);
-        let finding = work.blame(finding, step).hint("raise `--timeout`");
-        Error::new(Category::Timeout, finding)
-    }
-}
-
-/// What libraries and the loader say when there is no memory left.
-const NO_MEMORY: &[&str] = &[
-    "failed to map segment",
-    "bad_alloc",
-    "ut of memory",
-    "Cannot allocate memory",
-    "memory exhausted",
-];
-
-pub(super) fn interrupted() -> Error {
-    Error::new(
-        Category::Interrupted,
-        Diagnostic::error(Code::BackendFailed, "interrupted; nothing was written"),
-    )
-}
-
-#[cfg(unix)]
-fn how_it_ended(status: ExitStatus) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.signal(), status.code()) {
-        (Some(11), _) => "SIGSEGV".to_owned(),
-        (Some(6), _) => "SIGABRT".to_owned(),
-        (Some(signal), _) => format!("signal {signal}"),
-        (None, Some(code)) => format!("exit status {code}"),
-        (None, None) => status.to_string(),
-    }
-}
-
-#[cfg(not(unix))]
-fn how_it_ended(status: ExitStatus) -> String {
-    status.to_string()
-}
-
-/// Nobody sends SIGKILL to a worker but the system, when memory runs out.
-#[cfg(unix)]
-fn was_killed(status: ExitStatus) -> bool {
-    use std::os::unix::process::ExitStatusExt;
-    status.signal() == Some(9)
-}
-
-#[cfg(not(unix))]
-fn was_killed(_: ExitStatus) -> bool {
-    false
 }
 
 fn all_errors(outcome: &Outcome) -> String {
@@ -499,7 +397,6 @@ impl Inspector<'_> {
                     _ => OutputKind::Cubin,
                 },
             }],
-            memory_limit: None,
         };
         let data: Vec<&[u8]> = images.iter().map(|image| image.bytes).collect();
         let workers = Workers {
@@ -511,7 +408,8 @@ impl Inspector<'_> {
             },
             ..self.nvjitlink.workers
         };
-        let run = workers.run(&self.nvjitlink.library.path, task, &data)?;
+        let (run, _) =
+            workers.run_cached(self.nvjitlink.library, task, &data, self.nvjitlink.cache)?;
         match run.end {
             End::Answered(_, mut results) => results.pop(),
             _ => None,

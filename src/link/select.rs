@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 
 use crate::code::{Arch, Image, ImageKind, Loadable};
-use crate::error::{Code, Diagnostic};
+use crate::error::{Category, Code, Diagnostic, Error, Result};
 use crate::link::check::lto_fits;
 
 /// Images of which a link takes one: those of one fatbin, or a bare image.
@@ -203,7 +203,8 @@ pub(super) fn describe(image: &Image) -> String {
 ///
 /// # Errors
 /// `arch-ambiguous` with the choices, or with what each input has when there is none.
-pub(super) fn derive_target(groups: &[Group<'_>], lto: bool) -> Result<Arch, Diagnostic> {
+pub(super) fn derive_target(groups: &[Group<'_>], lto: bool) -> Result<Arch> {
+    let failed = |finding| Error::new(Category::Failed, finding);
     let images = groups.iter().flat_map(|group| &group.images);
     let mut choices: Vec<Arch> = images
         .filter(|image| is_code(image.kind))
@@ -227,18 +228,18 @@ pub(super) fn derive_target(groups: &[Group<'_>], lto: bool) -> Result<Arch, Dia
                 let have: Vec<String> = group.images.iter().map(|image| describe(image)).collect();
                 finding.detail(format!("{}: {}", group.name(), have.join(", ")))
             });
-            Err(finding.hint("name it with `--arch`"))
+            Err(failed(finding.hint("name it with `--arch`")))
         }
         _ => {
             let names: Vec<String> = choices.iter().map(Arch::to_string).collect();
-            Err(Diagnostic::error(
+            let finding = Diagnostic::error(
                 Code::ArchAmbiguous,
                 format!("the inputs can be linked for {}", names.join(", ")),
-            )
-            .hint(format!(
+            );
+            Err(failed(finding.hint(format!(
                 "choose one with `--arch`, such as `--arch {}`",
                 names[names.len() - 1]
-            )))
+            ))))
         }
     }
 }

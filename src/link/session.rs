@@ -9,21 +9,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bytes::Blob;
+use crate::cache::Cache;
 use crate::code::{Arch, ExpandOptions, Expansion, Image, ImageKind, ObjectCode};
+use crate::compile;
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::Kind;
 use crate::format::ltoir::Header;
-use crate::link::check::{self, Chosen, Levels, LtoTarget, Outside, Rules, Unit};
+use crate::link::check::{self, Chosen, Levels, LtoLibrary, LtoTarget, Outside, Rules, Unit};
+use crate::link::demand::{lacking, needed};
+use crate::link::front::{FromSource, FrontEnd, SourceOptions, is_source};
+use crate::link::inputs::{input_report, unlinkable};
 use crate::link::nvjitlink::{Inspector, NvJitLink, Work};
 use crate::link::options::{Emit, Options, Shape};
 use crate::link::picked::Picked;
-use crate::link::report::{BackendReport, ImageChoice, InputReport, Report};
+use crate::link::report::{BackendReport, ImageChoice, Report};
 use crate::link::requirements::Requirements;
 use crate::link::select::{Choice, Group, derive_target, describe, is_code, no_device_code};
-use crate::link::worker::Workers;
 use crate::link::{findings, verify};
 use crate::observe::Observer;
 use crate::toolkit::{self, Candidate, Component, Needs, Settings, Version};
+use crate::worker::Workers;
 
 /// Whether link-time optimisation is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,6 +62,7 @@ pub struct Request {
     pub relocatable: bool,
     pub lto: Lto,
     pub options: Options,
+    pub sources: SourceOptions,
     pub levels: Levels,
     /// Where libraries lie (`-L`), for hints about what is missing.
     pub folders: Vec<PathBuf>,
@@ -71,6 +77,7 @@ pub struct Request {
 pub struct Tools<'a> {
     pub settings: &'a Settings,
     pub workers: Workers<'a>,
+    pub cache: &'a Cache,
     pub observer: &'a dyn Observer,
 }
 
@@ -149,6 +156,7 @@ impl<'a> Session<'a> {
         let backend = NvJitLink {
             library,
             workers: self.tools.workers,
+            cache: self.tools.cache,
         };
         for step in work.steps() {
             self.tools
@@ -158,6 +166,7 @@ impl<'a> Session<'a> {
         let made = backend.link(&work)?;
         self.report.timings.link = milliseconds(start);
         self.report.timings.load = made.load;
+        self.report.cached = made.known;
         self.report.steps = made.steps;
         let start = Instant::now();
         self.settle(made.findings, Category::Failed)?;
@@ -198,6 +207,7 @@ impl<'a> Session<'a> {
             relocatable: self.request.relocatable,
         };
         let mut picked = Picked::all(&chosen.images)?;
+        self.compile(&mut picked, shape, dry)?;
         self.refuse_outputs(&picked, chosen.lto)?;
         self.switch_nvvm_latest(&picked, shape.target);
         self.note_idle_options(&picked)?;
@@ -330,6 +340,9 @@ impl<'a> Session<'a> {
         let mut groups = Vec::new();
         let mut problems = Vec::new();
         for (index, expansion) in expansions.iter().enumerate() {
+            if is_source(self.request.inputs[index].kind()) {
+                continue;
+            }
             let all = Group::all(index, &expansion.images);
             problems.extend(self.without_use(index, &all));
             groups.extend(all.into_iter().filter(|group| {
@@ -339,15 +352,14 @@ impl<'a> Session<'a> {
         let mut lto = match self.request.lto {
             Lto::On => true,
             Lto::Off => false,
-            Lto::Auto => groups.iter().any(Group::is_lto_only),
+            Lto::Auto => groups.iter().any(Group::is_lto_only) || self.sources_need_lto(),
         };
         self.settle(problems, Category::Failed)?;
         let target = match self.request.target {
             Some(target) => target,
             // What only link-time optimisation could use is told of below.
             None => derive_target(&groups, self.request.lto != Lto::Off)
-                .or_else(|_| derive_target(&groups, true))
-                .map_err(|finding| Error::new(Category::Failed, finding))?,
+                .or_else(|_| derive_target(&groups, true))?,
         };
         lto |= self.request.lto == Lto::Auto && groups.iter().any(|group| group.needs_lto(target));
         self.report.target = Some(target);
@@ -368,7 +380,7 @@ impl<'a> Session<'a> {
             }
         }
         self.settle(problems, Category::Failed)?;
-        if images.is_empty() {
+        if images.is_empty() && !self.has_sources() {
             return Err(Error::failed(
                 Code::NoDeviceCode,
                 "no input has device code to link",
@@ -379,6 +391,139 @@ impl<'a> Session<'a> {
             lto,
             images,
         })
+    }
+
+    fn has_sources(&self) -> bool {
+        self.request
+            .inputs
+            .iter()
+            .any(|input| is_source(input.kind()))
+    }
+
+    /// PTX of several sources, and LTO-IR of any, comes out of link-time optimisation alone.
+    fn sources_need_lto(&self) -> bool {
+        let single = self.request.inputs.len() == 1;
+        self.has_sources()
+            && match self.request.emit {
+                Emit::Cubin => false,
+                Emit::Ptx => !single,
+                Emit::LtoIr => true,
+            }
+    }
+
+    /// Compiles the sources among the inputs and puts what they give in their places.
+    fn compile(&mut self, picked: &mut Vec<Picked>, shape: Shape, dry: bool) -> Result<()> {
+        if !self.has_sources() {
+            return Ok(());
+        }
+        let start = Instant::now();
+        let requirements = Requirements::new(shape, &self.options, picked);
+        let needs = requirements.needs();
+        let options = self.options.clone();
+        let front = FrontEnd {
+            target: shape.target,
+            lto: shape.lto,
+            options: &options,
+            sources: &self.request.sources,
+            tools: compile::Tools {
+                settings: self.tools.settings,
+                needs: &needs,
+                workers: self.tools.workers,
+                observer: self.tools.observer,
+            },
+        };
+        for made in front.cuda(&self.request.inputs)? {
+            self.take_compiled(made, picked)?;
+        }
+        if self
+            .request
+            .inputs
+            .iter()
+            .any(|input| input.kind() == Kind::NvvmIr)
+        {
+            let wanted = self.wanted(picked, shape, &requirements, dry)?;
+            if let Some(made) = front.nvvm(&self.request.inputs, &wanted)? {
+                self.take_compiled(made, picked)?;
+            }
+        }
+        picked.sort_by_key(|picked| picked.input);
+        self.report.timings.compile = milliseconds(start);
+        Ok(())
+    }
+
+    fn take_compiled(&mut self, made: FromSource, picked: &mut Vec<Picked>) -> Result<()> {
+        let FromSource {
+            picked: one,
+            compiled,
+        } = made;
+        self.settle(compiled.diagnostics, Category::Failed)?;
+        self.options.nvvm_latest |= compiled.nvvm_latest && one.is_lto();
+        self.report
+            .headers
+            .extend(compiled.headers.into_iter().flatten());
+        self.report.inputs[one.input].images.push(ImageChoice {
+            id: one.name.clone(),
+            kind: one.image.kind,
+            arch: one.image.arch,
+            taken: true,
+            reason: format!("compiled by {}", compiled.library),
+        });
+        picked.push(one);
+        Ok(())
+    }
+
+    /// What the inputs that are no NVVM IR leave undefined.
+    fn wanted(
+        &mut self,
+        picked: &[Picked],
+        shape: Shape,
+        requirements: &Requirements,
+        dry: bool,
+    ) -> Result<Vec<String>> {
+        let chosen: Vec<Chosen<'_>> = picked.iter().map(|picked| picked.chosen("")).collect();
+        let mut units = check::read(&chosen)?;
+        let library = self.find_library(requirements, dry)?;
+        let release = library
+            .as_ref()
+            .and_then(|library| library.version)
+            .unwrap_or(NEWEST);
+        if let Some(library) = &library {
+            self.look_inside_all(&mut units, &chosen, library, shape);
+        }
+        Ok(lacking(&units, release))
+    }
+
+    /// Looks into all LTO-IR, also that of a single input: what it lacks decides what is compiled.
+    fn look_inside_all(
+        &self,
+        units: &mut [Unit<'_>],
+        chosen: &[Chosen<'_>],
+        library: &Candidate,
+        shape: Shape,
+    ) {
+        let inspector = self.inspector(library, shape);
+        for (unit, image) in units.iter_mut().zip(chosen) {
+            if unit.facts.is_none()
+                && let Ok(cubin) = inspector.relocatable(image)
+            {
+                unit.facts = check::Facts::from_cubin(&cubin).ok().flatten();
+            }
+        }
+    }
+
+    fn inspector<'i>(&self, library: &'i Candidate, shape: Shape) -> Inspector<'i>
+    where
+        'a: 'i,
+    {
+        Inspector {
+            nvjitlink: NvJitLink {
+                library,
+                workers: self.tools.workers,
+                cache: self.tools.cache,
+            },
+            target: shape.target,
+            nvvm_latest: self.options.nvvm_latest,
+        }
     }
 
     fn note_choice(&mut self, group: &Group<'_>, taken: &Image, target: Arch) {
@@ -599,14 +744,7 @@ impl<'a> Session<'a> {
         self.check_headers(picked, shape, release)?;
         let mut units = check::read(&chosen)?;
         if let Some(library) = library {
-            let inspector = Inspector {
-                nvjitlink: NvJitLink {
-                    library,
-                    workers: self.tools.workers,
-                },
-                target: shape.target,
-                nvvm_latest: self.options.nvvm_latest,
-            };
+            let inspector = self.inspector(library, shape);
             let note = check::look_inside(&mut units, &chosen, release, &inspector);
             self.settle(note.into_iter().collect(), Category::Failed)?;
         }
@@ -696,96 +834,6 @@ struct Checked {
     /// Which of the images take part; all of them when nothing is taken on demand.
     taken: Option<Vec<bool>>,
     outcome: check::Outcome,
-}
-
-/// Which units take part when some come on demand: those that define what one that takes part lacks.
-fn needed(units: &[Unit<'_>], on_demand: &[bool], release: Version) -> Vec<bool> {
-    let mut taken: Vec<bool> = on_demand.iter().map(|on_demand| !on_demand).collect();
-    let symbols = |index: usize| units[index].facts.iter().flat_map(|facts| &facts.symbols);
-    // LTO-IR that could not be looked into may define anything.
-    for (index, unit) in units.iter().enumerate() {
-        taken[index] |= unit.facts.is_none();
-    }
-    let mut defined: HashSet<&str> = HashSet::new();
-    let mut lacking: HashSet<&str> = HashSet::new();
-    let mut fresh: Vec<usize> = (0..units.len()).filter(|&index| taken[index]).collect();
-    while !fresh.is_empty() {
-        for &index in &fresh {
-            for symbol in symbols(index).filter(|symbol| !symbol.is_static) {
-                let name = symbol.name.as_str();
-                if symbol.is_defined() {
-                    defined.insert(name);
-                } else if !symbol.is_dynamic_shared() && !check::is_provided(name, release) {
-                    lacking.insert(name);
-                }
-            }
-        }
-        lacking.retain(|name| !defined.contains(name));
-        // The first that defines a name is taken, as by any linker.
-        fresh.clear();
-        for index in 0..units.len() {
-            let defines = |symbol: &check::Symbol| {
-                !symbol.is_static && symbol.is_defined() && lacking.contains(symbol.name.as_str())
-            };
-            if !taken[index] && symbols(index).any(defines) {
-                taken[index] = true;
-                for symbol in symbols(index).filter(|symbol| symbol.is_defined()) {
-                    lacking.remove(symbol.name.as_str());
-                }
-                fresh.push(index);
-            }
-        }
-    }
-    taken
-}
-
-/// Why an input of this kind cannot be linked, if it cannot.
-fn unlinkable(input: &ObjectCode) -> Option<Error> {
-    let error = |message: String| {
-        let finding = Diagnostic::error(Code::KindUnknown, message).input(&input.name);
-        Some(Error::new(Category::Damaged, finding))
-    };
-    match input.kind() {
-        Kind::Empty => error("is empty, expected device code".to_owned())
-            .map(|error| error.hint("look at the command that should have written it")),
-        Kind::Unknown => error(format!(
-            "is of no kind that can be linked: {}",
-            input.classified.evidence
-        ))
-        .map(|error| error.hint("say what it is with `--kind KIND=FILE`")),
-        kind @ (Kind::Directory | Kind::Wheel | Kind::Zip | Kind::Tar | Kind::Gzip) => {
-            error(format!("is a {kind}, which cannot be linked")).map(|error| {
-                error.hint("take the images out first: `cudalink extract FILE -o DIR`")
-            })
-        }
-        kind @ (Kind::CudaSource | Kind::NvvmIr) => {
-            error(format!("is {kind}, which must be compiled first"))
-                .map(|error| error.hint("compile it to LTO-IR, PTX or a cubin"))
-        }
-        _ => None,
-    }
-}
-
-fn input_report(input: &ObjectCode, expansion: &Expansion) -> InputReport {
-    let images = expansion.images.iter().map(|image| ImageChoice {
-        id: image.id(),
-        kind: image.kind,
-        arch: image.arch,
-        taken: false,
-        reason: if is_code(image.kind) {
-            "does not take part".to_owned()
-        } else {
-            format!("is {}, which is not linked", image.kind.as_str())
-        },
-    });
-    InputReport {
-        path: input.name.clone(),
-        kind: input.kind(),
-        format: input.classified.format.clone(),
-        evidence: input.classified.evidence.clone(),
-        size: input.blob.len() as u64,
-        images: images.collect(),
-    }
 }
 
 fn milliseconds(start: Instant) -> f64 {

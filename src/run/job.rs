@@ -212,10 +212,6 @@ impl Job {
         observer: &dyn Observer,
     ) -> Result<Prepared> {
         let program = program::resolve(&self.kernel, inputs, &target, linker, observer)?;
-        if let Some(why) = &program.linked {
-            let message = format!("the inputs were linked for {}: {why}", program.arch);
-            observer.diagnostic(&Diagnostic::note(Code::LaunchRefused, message));
-        }
         Prepared::new(&self.request, program, target)
     }
 

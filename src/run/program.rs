@@ -10,8 +10,8 @@ use super::lookup;
 use super::target::Target;
 use crate::bytes::Blob;
 use crate::code::{
-    Arch, ExpandOptions, Functions, Image, ImageKind, Kernel, Loadable, ObjectCode, SymbolKind,
-    Symbols, is_system_call,
+    Arch, ExpandOptions, Functions, Image, ImageKind, Kernel, Loadable, ObjectCode, Space, Symbol,
+    SymbolKind, Symbols, is_system_call,
 };
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::format::Kind;
@@ -202,8 +202,17 @@ impl Contents {
     ) -> Result<Program> {
         match self.direct(wanted, inputs.len())? {
             Direct::Program(program) => Ok(self.with_grid_sync(*program)),
-            Direct::Link(why) => {
-                observer.detail(&format!("linking first: {why}"));
+            Direct::Link { why, newer } => {
+                match newer {
+                    Some(newer) => observer.diagnostic(
+                        &Diagnostic::note(
+                            Code::InputNewerThanLibrary,
+                            format!("{why}, so it is linked to a cubin first"),
+                        )
+                        .input(&newer.id),
+                    ),
+                    None => observer.detail(&format!("linking first: {why}")),
+                }
                 let linked = linker.link(inputs, target.runs(), observer)?;
                 let contents = Self::read(std::slice::from_ref(&linked), target, observer)?;
                 let name = contents.find(wanted)?;
@@ -217,24 +226,24 @@ impl Contents {
     }
 
     /// Whether the inputs can be loaded as they are.
-    fn direct(&self, wanted: &str, inputs: usize) -> Result<Direct> {
+    fn direct(&self, wanted: &str, inputs: usize) -> Result<Direct<'_>> {
+        let link = |why: &str| Direct::Link {
+            why: why.to_owned(),
+            newer: None,
+        };
         if inputs > 1 && self.is_linkable {
-            return Ok(Direct::Link("there are several inputs".to_owned()));
+            return Ok(link("there are several inputs"));
         }
         if self.candidates.is_empty() {
-            let why = || Direct::Link("the inputs are not linked yet".to_owned());
-            return Ok(if self.is_linkable {
-                why()
-            } else {
-                Direct::Nothing
+            return Ok(match self.is_linkable {
+                true => link(NOT_LINKED),
+                false => Direct::Nothing,
             });
         }
         let name = match self.find(wanted) {
             Ok(name) => name,
             // The link may bring it.
-            Err(_) if self.is_linkable => {
-                return Ok(Direct::Link("the inputs are not linked yet".to_owned()));
-            }
+            Err(_) if self.is_linkable => return Ok(link(NOT_LINKED)),
             Err(error) => return Err(error),
         };
         if let Some(program) = self.best(&name, None) {
@@ -245,14 +254,14 @@ impl Contents {
             .filter(|(_, kernel)| kernel.name == name)
             .map(|(c, _)| c)
             .collect();
-        let newer = holders
-            .iter()
-            .find(|c| c.is_too_new)
-            .and_then(|candidate| candidate.isa);
-        Ok(Direct::Link(match newer {
-            Some((major, minor)) => format!("the driver does not know PTX ISA {major}.{minor} yet"),
-            None => "the kernel's image is not linked yet".to_owned(),
-        }))
+        let newer = holders.into_iter().find(|candidate| candidate.is_too_new);
+        Ok(match newer.and_then(|candidate| candidate.isa) {
+            Some((major, minor)) => Direct::Link {
+                why: format!("the driver does not know PTX ISA {major}.{minor} yet"),
+                newer,
+            },
+            None => link(NOT_LINKED),
+        })
     }
 
     fn find(&self, wanted: &str) -> Result<String> {
@@ -328,12 +337,17 @@ impl Contents {
     }
 }
 
-enum Direct {
+enum Direct<'a> {
     Program(Box<Program>),
-    /// With the reason.
-    Link(String),
+    Link {
+        why: String,
+        /// The PTX that the driver cannot compile, where that is the reason.
+        newer: Option<&'a Candidate>,
+    },
     Nothing,
 }
+
+const NOT_LINKED: &str = "the inputs are not linked yet";
 
 fn linked_alone(
     contents: &Contents,
@@ -349,9 +363,8 @@ fn linked_alone(
         .map(|(_, kernel)| kernel.name.as_str())
         .collect();
     let name = only(&names, &inputs[0].name)?;
-    let why = "the inputs are not linked yet".to_owned();
     after
-        .best(&name, Some(why))
+        .best(&name, Some(NOT_LINKED.to_owned()))
         .ok_or_else(|| contents.nothing_fits(&name, target))
 }
 
@@ -407,11 +420,11 @@ impl Candidate {
             )
         };
         let accepted = target.driver.and_then(|driver| driver.ptx_isa());
-        let is_too_new = isa > accepted && isa.is_some() && accepted.is_some();
+        let is_too_new = accepted.is_some_and(|newest| isa.is_some_and(|isa| isa > newest));
         // What lies in `__nv_relfatbin` is meant for a link, whatever it needs.
         let for_links = image.section.is_some() && image.loadable == Loadable::RelocatableOnly;
-        let is_complete =
-            !is_too_new && !for_links && !(is_relocatable && is_missing_something(&symbols));
+        let lacks = is_relocatable && is_missing_something(&symbols);
+        let is_complete = !(is_too_new || for_links || lacks);
         Ok(Self {
             id,
             kind: image.kind,
@@ -426,7 +439,6 @@ impl Candidate {
     }
 
     fn variables(&self) -> Vec<(String, u64)> {
-        use crate::code::Space;
         let reachable = self.symbols.list.iter().filter(|symbol| {
             symbol.defined
                 && symbol.kind == SymbolKind::Variable
@@ -440,15 +452,17 @@ impl Candidate {
 
 /// Whether another input has to define something.
 fn is_missing_something(symbols: &Symbols) -> bool {
-    symbols.list.iter().any(|symbol| {
-        !symbol.defined
-            && symbol.is_shared()
-            && !is_system_call(&symbol.name)
-            && !matches!(
-                symbol.kind,
-                SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface
-            )
-    })
+    let provided = |symbol: &Symbol| match symbol.kind {
+        SymbolKind::Texture | SymbolKind::Sampler | SymbolKind::Surface => true,
+        // `extern __shared__`: the launch says how much there is.
+        _ if symbol.space == Some(Space::Shared) => symbol.size == 0,
+        _ => is_system_call(&symbol.name),
+    };
+    let mut missing = symbols
+        .list
+        .iter()
+        .filter(|symbol| !symbol.defined && symbol.is_shared());
+    missing.any(|symbol| !provided(symbol))
 }
 
 /// Nothing was given to load and the default is not there.

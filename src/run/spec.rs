@@ -339,11 +339,6 @@ enum Form {
 /// `--attr` names, with what cuda.h calls the values.
 const ATTRIBUTES: &[(&str, AttributeKind, Form)] = &[
     ("cooperative", AttributeKind::Cooperative, Form::Flag),
-    (
-        "sync-policy",
-        AttributeKind::SyncPolicy,
-        Form::Choice(&[("auto", 1), ("spin", 2), ("yield", 3), ("blocking", 4)]),
-    ),
     ("cluster", AttributeKind::Cluster, Form::Dims),
     (
         "cluster-scheduling",
@@ -507,7 +502,7 @@ fn hex(text: &str) -> Result<Vec<u8>, String> {
         .bytes()
         .filter(|byte| !matches!(byte, b'_' | b' '))
         .collect();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return Err(wrong());
     }
     let digit = |byte: u8| (byte as char).to_digit(16).ok_or_else(wrong);
@@ -629,7 +624,7 @@ mod tests {
             "carveout=101",
             "carveout",
             "pdl=maybe",
-            "sync-policy=0",
+            "sync-policy=spin",
             "cluster=0",
         ] {
             assert!(attribute(text).is_err(), "{text}");

@@ -26,6 +26,9 @@ pub fn text(diagnostic: &Diagnostic) -> String {
     );
     if let Some(first) = diagnostic.inputs.first() {
         out.push_str(&sanitize(first));
+        if let Some(line) = diagnostic.line {
+            out.push_str(&format!(":{line}"));
+        }
         if let Some(offset) = diagnostic.offset {
             out.push_str(&format!(" at {offset:#x}"));
         }
@@ -59,7 +62,7 @@ pub(super) fn json(diagnostic: &Diagnostic) -> String {
     serde_json::to_string(diagnostic).unwrap_or_default() + "\n"
 }
 
-/// A workflow command: `::error title=arch-missing,file=a.o::message`. There are no line numbers in binaries.
+/// A workflow command: `::error title=arch-missing,file=a.o::message`. Only texts have line numbers.
 pub(super) fn github(diagnostic: &Diagnostic) -> String {
     let level = match diagnostic.severity {
         Severity::Error => "error",
@@ -69,6 +72,9 @@ pub(super) fn github(diagnostic: &Diagnostic) -> String {
     let mut properties = format!("title={}", github_property(diagnostic.code.as_str()));
     if let Some(first) = diagnostic.inputs.first() {
         properties.push_str(&format!(",file={}", github_property(first)));
+        if let Some(line) = diagnostic.line {
+            properties.push_str(&format!(",line={line}"));
+        }
     }
     let mut message = diagnostic.message.clone();
     for line in diagnostic.inputs.iter().skip(1).chain(&diagnostic.details) {

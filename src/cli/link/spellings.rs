@@ -83,9 +83,9 @@ const TABLE: &[(&str, Turn)] = &[
             "--fma=true",
         ]),
     ),
-    // There is no other machine any more, and the library keeps no cache for a worker.
+    ("no-cache", To("--no-cache")),
+    // There is no other machine any more.
     ("m64", Nothing),
-    ("no-cache", Nothing),
 ];
 
 /// Turns the arguments after `link`. What is not known is left for the command line to judge.

@@ -49,6 +49,7 @@ macro_rules! api {
             $(
                 /// # Safety
                 /// As cuda.h says of the function: pointers must be valid for what it reads and writes.
+                #[allow(clippy::too_many_arguments, reason = "the driver's own")]
                 pub(super) unsafe fn $name(&self, $($argument: $type),*) -> Result<()> {
                     let Some(call) = self.$name else {
                         return Err(self.lacks($symbol, DriverVersion($since)));

@@ -42,8 +42,17 @@ impl Driver {
     /// # Errors
     /// `driver-unavailable` when there is none, or only the toolkit's stub; `driver-too-old` below CUDA 11.4.
     pub fn load() -> Result<Self> {
-        let (library, name) = open_library()?;
-        let path = loaded_path(&name);
+        let (library, name) = open_library(candidates())?;
+        Self::new(library, loaded_path(&name))
+    }
+
+    /// The same with the library at `path`.
+    pub fn load_from(path: &Path) -> Result<Self> {
+        let (library, path) = open_library(vec![path.to_owned()])?;
+        Self::new(library, path)
+    }
+
+    fn new(library: libloading::Library, path: PathBuf) -> Result<Self> {
         let mut api = Api::new(library);
         let mut version = 0;
         // SAFETY: the call writes one integer.
@@ -129,9 +138,9 @@ fn candidates() -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).collect()
 }
 
-fn open_library() -> Result<(libloading::Library, PathBuf)> {
+fn open_library(candidates: Vec<PathBuf>) -> Result<(libloading::Library, PathBuf)> {
     let mut tried = Vec::new();
-    for name in candidates() {
+    for name in candidates {
         // SAFETY: loading runs the library's initialisers. The name is the system's own for the driver, or
         // the user's explicit choice.
         match unsafe { libloading::Library::new(&name) } {

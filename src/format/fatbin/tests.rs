@@ -93,7 +93,7 @@ fn every_field() {
 #[test]
 fn extras_in_any_order() {
     let mut extras = Vec::new();
-    extras.extend([88, 0, 0, 0, 3, 0, 0, 0]);
+    extras.extend([87, 0, 0, 0, 3, 0, 0, 0]);
     extras.extend(b"name\0\0\0\0 hole  -v \0pad!");
     let raw = crate::format::testing::Entry {
         name: "name",

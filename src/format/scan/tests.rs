@@ -105,7 +105,7 @@ fn what_starts_well_and_breaks_is_told() {
     let Err(error) = &all[0] else {
         panic!("{all:?}");
     };
-    assert!(error.message.contains("payload"), "{error}");
+    assert!(error.message.contains("claims"), "{error}");
     // What is inside the damaged container is still found.
     let inside: Vec<_> = all[1..].iter().flatten().map(|f| name(&f.kind)).collect();
     assert_eq!(inside, ["cubin", "ptx"]);

@@ -114,6 +114,10 @@ pub fn about_code(code: Code) -> About {
         Code::BackendFailed => about(
             &["the linker library refused an input or an option for a reason that has no code of its own"],
             &["read its words in the details", "see the whole log with `--report FILE`"]),
+        Code::CompilerMessage => about(
+            &["a source has an error, or something in it that the compiler warns of",
+              "an option for a compiler (`-Xnvrtc`, `-Xnvvm`, `--std`) is unknown to its release"],
+            &["go to the file and line of the message", "compare the options with what the release knows: `cudalink doctor` tells which is used"]),
         Code::BackendCrashed => about(
             &["the linker library was ended by a signal, mostly over a damaged input"],
             &["try `cudalink inspect` on each input", "try another release with `--toolkit VERSION`"]),

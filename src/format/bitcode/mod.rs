@@ -1,7 +1,11 @@
 //! NVVM IR, which is LLVM IR with rules of its own: as bitcode, and as text. Of either only what tells where it is
 //! from and what it is for is read. The bitstream's layout is that of LLVM's documentation.
 
+mod symbols;
+
 use memchr::memmem;
+
+pub use symbols::{Contents, Symbol, SymbolKind};
 
 use crate::bytes::Reader;
 use crate::error::Malformed;
@@ -25,13 +29,15 @@ pub struct Module {
 impl Module {
     /// The first module of raw or wrapped bitcode. Damage behind the magic only makes for fewer answers.
     pub fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let bytes = unwrapped(bytes)?;
-        let stream = bytes
-            .strip_prefix(&MAGIC)
-            .ok_or_else(|| Malformed::new(0, "expected LLVM bitcode (42 43 C0 DE)"))?;
         let mut module = Self::default();
-        module.read(Bits::new(stream));
+        module.read(Bits::new(stream(bytes)?));
         Ok(module)
+    }
+
+    /// The release (major) of LLVM that wrote it, if LLVM did.
+    pub fn llvm(&self) -> Option<u32> {
+        let version = self.producer.as_deref()?.strip_prefix("LLVM")?;
+        version.split('.').next()?.parse().ok()
     }
 
     /// Whether it is for NVIDIA GPUs; none if it does not say.
@@ -72,6 +78,13 @@ impl Module {
         }
         Some(())
     }
+}
+
+/// What follows the magic of raw or wrapped bitcode.
+fn stream(bytes: &[u8]) -> Result<&[u8], Malformed> {
+    unwrapped(bytes)?
+        .strip_prefix(&MAGIC)
+        .ok_or_else(|| Malformed::new(0, "expected LLVM bitcode (42 43 C0 DE)"))
 }
 
 fn is_nvvm_triple(triple: &str) -> bool {
@@ -118,6 +131,26 @@ impl<'a> Text<'a> {
     pub fn is_nvvm(&self) -> bool {
         is_nvvm_triple(self.triple)
     }
+}
+
+/// Whether LLVM assembly has pointers without the type of what they point to (`ptr`), which LLVM before 15 does not
+/// know.
+pub fn has_opaque_pointers(text: &[u8]) -> bool {
+    text.split(|&byte| byte == b'\n').any(|line| {
+        let mut quoted = false;
+        // A quoted string does not go over lines; a semicolon outside of one starts a comment.
+        let code = line.iter().map_while(|&byte| {
+            quoted ^= byte == b'"';
+            match byte {
+                b';' if !quoted => None,
+                _ if quoted => Some(b'_'),
+                _ => Some(byte),
+            }
+        });
+        let code: Vec<u8> = code.collect();
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"%@._-$!#".contains(byte);
+        code.split(|byte| !is_word(byte)).any(|word| word == b"ptr")
+    })
 }
 
 /// What stands behind the equals sign of the line that starts with `name`.
@@ -198,6 +231,14 @@ impl<'a> Bits<'a> {
 
     /// An integer of up to 64 bits.
     fn fixed(&mut self, width: u32) -> Option<u64> {
+        let start = usize::try_from(self.at / 8).ok()?;
+        let shift = (self.at % 8) as u32;
+        if let Some(word) = self.bytes.get(start..).and_then(|rest| rest.first_chunk())
+            && width + shift < u64::BITS
+        {
+            self.at += u64::from(width);
+            return Some(u64::from_le_bytes(*word) >> shift & ((1 << width) - 1));
+        }
         let mut value = 0;
         for index in 0..width {
             value |= self.bit()?.checked_shl(index)?;
@@ -258,12 +299,21 @@ enum Operand {
 }
 
 #[derive(Debug, Default)]
-struct Record {
+struct Record<'a> {
     code: u64,
     values: Vec<u64>,
+    /// The blob at its end, if it has one.
+    blob: &'a [u8],
 }
 
-impl Record {
+/// What a block is made of.
+#[derive(Debug)]
+enum Item<'a> {
+    Record(Record<'a>),
+    Block(Block<'a>),
+}
+
+impl Record<'_> {
     fn push(&mut self, value: u64) {
         if self.values.len() < KEPT_VALUES {
             self.values.push(value);
@@ -271,6 +321,9 @@ impl Record {
     }
 
     fn text(&self) -> Option<String> {
+        if !self.blob.is_empty() {
+            return String::from_utf8(self.blob.to_vec()).ok();
+        }
         let bytes: Result<Vec<u8>, _> = self.values.iter().map(|&v| u8::try_from(v)).collect();
         String::from_utf8(bytes.ok()?).ok()
     }
@@ -292,21 +345,27 @@ impl<'a> Block<'a> {
     }
 
     /// The next record of this block itself; blocks within are skipped.
-    fn next_record(&mut self) -> Option<Record> {
+    fn next_record(&mut self) -> Option<Record<'a>> {
+        loop {
+            if let Item::Record(record) = self.next_item()? {
+                return Some(record);
+            }
+        }
+    }
+
+    fn next_item(&mut self) -> Option<Item<'a>> {
         loop {
             match self.bits.fixed(self.width)? {
                 END_BLOCK => return None,
-                ENTER_BLOCK => {
-                    Block::enter(&mut self.bits)?;
-                }
+                ENTER_BLOCK => return Block::enter(&mut self.bits).map(Item::Block),
                 DEFINE_ABBREVIATION => {
                     let abbreviation = self.abbreviation()?;
                     self.abbreviations.push(abbreviation);
                 }
-                UNABBREVIATED => return self.unabbreviated(),
+                UNABBREVIATED => return self.unabbreviated().map(Item::Record),
                 number => {
                     let index = usize::try_from(number - FIRST_DEFINED).ok()?;
-                    return self.abbreviated(index);
+                    return self.abbreviated(index).map(Item::Record);
                 }
             }
         }
@@ -342,10 +401,10 @@ impl<'a> Block<'a> {
         })
     }
 
-    fn unabbreviated(&mut self) -> Option<Record> {
+    fn unabbreviated(&mut self) -> Option<Record<'a>> {
         let mut record = Record {
             code: self.bits.variable(6)?,
-            values: Vec::new(),
+            ..Record::default()
         };
         for _ in 0..self.bits.variable(6)? {
             record.push(self.bits.variable(6)?);
@@ -353,13 +412,13 @@ impl<'a> Block<'a> {
         Some(record)
     }
 
-    fn abbreviated(&mut self, index: usize) -> Option<Record> {
+    fn abbreviated(&mut self, index: usize) -> Option<Record<'a>> {
         let operands = self.abbreviations.get(index)?;
         let (&first, mut rest) = operands.split_first()?;
         let bits = &mut self.bits;
         let mut record = Record {
             code: scalar(bits, first)?,
-            values: Vec::new(),
+            ..Record::default()
         };
         while let Some((&operand, behind)) = rest.split_first() {
             rest = behind;
@@ -377,9 +436,7 @@ impl<'a> Block<'a> {
                 }
                 Operand::Blob => {
                     let count = bits.variable(6)?;
-                    for &byte in bits.bytes(count)?.iter().take(KEPT_VALUES) {
-                        record.push(byte.into());
-                    }
+                    record.blob = bits.bytes(count)?;
                 }
                 _ => record.push(scalar(bits, operand)?),
             }

@@ -1,95 +1,82 @@
-//! The worker's side: loads the library, makes the calls, and tells what came of each.
+//! Links with nvJitLink: the task, the answer, and the worker's side.
 
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use super::MARK;
-use super::protocol::{self, Answer, Failure, Link, Outcome, Source, Step, Task};
-use crate::error::{Code, Error, Result};
-use crate::ffi::nvjitlink::{InputKind, NvJitLink, ResultCode};
+use serde::{Deserialize, Serialize};
+
+use super::child::{broken, milliseconds, tell};
+use super::protocol::{self, Source, Step};
+use crate::bytes::Blob;
+use crate::error::Result;
+use crate::ffi::nvjitlink::{InputKind, NvJitLink, OutputKind, ResultCode};
 use crate::format::text::text;
 
-/// Does the task that stdin holds with the library at `path`.
-///
-/// # Errors
-/// Only where not even an answer can be given; the reason is then in the worker's stderr.
-pub fn serve(path: &Path) -> Result<()> {
-    let exchange = stdin().map_err(|error| broken(&error))?;
-    let (task, bytes) = protocol::read(&exchange, 0).map_err(|error| broken(&error))?;
-    let inputs = Inputs::new(&task, &bytes);
-    restrict(task.memory_limit).map_err(|error| broken(&error))?;
-    let (answer, results) = work(path, &inputs)?;
-    (&exchange)
-        .seek(SeekFrom::End(0))
-        .and_then(|_| protocol::write(&exchange, &answer, results.iter().map(Vec::as_slice)))
-        .map_err(|error| broken(&error))
+/// Links to be made one after the other, each in a thread of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub inputs: Vec<Input>,
+    pub links: Vec<Link>,
 }
 
-fn broken(error: &io::Error) -> Error {
-    Error::failed(Code::Internal, format!("the link worker failed: {error}"))
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// How the library's messages call it.
+    pub name: String,
+    pub kind: InputKind,
+    pub size: usize,
 }
 
-#[cfg(unix)]
-fn stdin() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Link {
+    pub options: Vec<String>,
+    pub sources: Vec<Source>,
+    pub output: OutputKind,
 }
 
-#[cfg(windows)]
-fn stdin() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(io::stdin().as_handle().try_clone_to_owned()?.into())
+/// What came of a task. Its results are those of the links that succeeded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Of the library.
+    pub release: (u32, u32),
+    /// Up to the first that failed.
+    pub links: Vec<Outcome>,
+    /// Milliseconds that loading the library took.
+    pub load_ms: f64,
 }
 
-/// A crash leaves no core file, for it is not cudalink's; and a worker ends with whoever waits for it.
-#[cfg(unix)]
-fn restrict(memory: Option<u64>) -> io::Result<()> {
-    use rustix::process::{Resource, Rlimit, setrlimit};
-    let limit = |bytes| Rlimit {
-        current: Some(bytes),
-        maximum: Some(bytes),
-    };
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    setrlimit(Resource::Core, limit(0))?;
-    if let Some(memory) = memory {
-        setrlimit(Resource::As, limit(memory))?;
-    }
-    Ok(())
+/// What came of one link.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Every call that failed, and what the library put into its error log meanwhile.
+    pub failures: Vec<Failure>,
+    /// What else is in the error log, also of a link that succeeded.
+    pub error_log: String,
+    pub info_log: String,
+    pub milliseconds: f64,
 }
 
-#[cfg(not(unix))]
-fn restrict(memory: Option<u64>) -> io::Result<()> {
-    match memory {
-        Some(_) => Err(io::Error::other(
-            "there are no memory limits on this system",
-        )),
-        None => Ok(()),
-    }
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub step: Step,
+    /// None where the library lacks the function.
+    pub code: Option<ResultCode>,
+    pub log: String,
 }
 
 /// The inputs of a task in the bytes that came with it.
 struct Inputs<'t> {
     task: &'t Task,
-    bytes: &'t [u8],
-    ranges: Vec<Range<usize>>,
+    bytes: Vec<Blob>,
 }
 
 impl<'t> Inputs<'t> {
-    fn new(task: &'t Task, bytes: &'t [u8]) -> Self {
-        let mut start = 0usize;
-        let ranges = task.inputs.iter().map(|input| {
-            let end = start.saturating_add(input.size);
-            std::mem::replace(&mut start, end)..end
-        });
-        let ranges = ranges.collect();
+    fn new(task: &'t Task, bytes: &Blob) -> Self {
+        let sizes = task.inputs.iter().map(|input| input.size);
         Self {
             task,
-            bytes,
-            ranges,
+            bytes: protocol::pieces(bytes, sizes),
         }
     }
 
@@ -97,15 +84,15 @@ impl<'t> Inputs<'t> {
         match source {
             Source::Input(number) => {
                 let input = &self.task.inputs[number];
-                let bytes = &self.bytes[self.ranges[number].clone()];
-                (input.kind, bytes, &input.name)
+                (input.kind, &self.bytes[number], &input.name)
             }
             Source::Link(number) => (InputKind::Cubin, &results[number], "linked LTO-IR"),
         }
     }
 }
 
-fn work(path: &Path, inputs: &Inputs<'_>) -> Result<(Answer, Vec<Vec<u8>>)> {
+pub(super) fn work(path: &Path, task: &Task, bytes: &Blob) -> Result<(Answer, Vec<Vec<u8>>)> {
+    let inputs = Inputs::new(task, bytes);
     let start = Instant::now();
     tell(Step::Load);
     let library = NvJitLink::load(path)?;
@@ -115,10 +102,10 @@ fn work(path: &Path, inputs: &Inputs<'_>) -> Result<(Answer, Vec<Vec<u8>>)> {
         load_ms: milliseconds(start),
     };
     let mut results = Vec::new();
-    for link in &inputs.task.links {
+    for link in &task.links {
         // A failed input changes what later links of the same thread report: measured on 12.4 to 13.5.
         let made = std::thread::scope(|scope| {
-            let made = scope.spawn(|| make(&library, link, inputs, &results));
+            let made = scope.spawn(|| make(&library, link, &inputs, &results));
             made.join()
         });
         let (outcome, result) = made.map_err(|_| broken(&io::Error::other("a thread panicked")))?;
@@ -140,7 +127,6 @@ fn make(
     let start = Instant::now();
     let mut outcome = Outcome::default();
     let result = call(library, link, inputs, results, &mut outcome);
-    outcome.output = result.as_ref().map(Vec::len);
     outcome.milliseconds = milliseconds(start);
     (outcome, result)
 }
@@ -207,15 +193,4 @@ impl Outcome {
             log: text(log).into_owned(),
         });
     }
-}
-
-/// Marks the place in what the library prints.
-fn tell(step: Step) {
-    let step = serde_json::to_string(&step).unwrap_or_default();
-    // If nobody listens, nobody wants to know.
-    let _ = io::stderr().write_all(format!("{MARK}{step}\n").as_bytes());
-}
-
-fn milliseconds(start: Instant) -> f64 {
-    start.elapsed().as_secs_f64() * 1e3
 }

@@ -1,7 +1,12 @@
 //! Foreign code runs in a process of its own: this program, started again. Inputs can make the libraries crash, hang
 //! or take all memory, and a library that went wrong once must not link again. All of that becomes an [`End`].
 
+mod cached;
 mod child;
+pub mod cuda;
+mod fate;
+pub mod link;
+pub mod nvvm;
 mod protocol;
 
 use std::ffi::OsString;
@@ -13,14 +18,16 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use child::serve;
-pub use protocol::{Answer, Failure, Input, Link, Outcome, Source, Step, Task};
+pub use fate::{Answered, Told, Work};
+pub use protocol::{Ask, Source, Step};
 
 use crate::bytes::Blob;
 use crate::error::{Code, Error, Result};
 use crate::format::text::text;
+use protocol::{Order, Reply};
 
 /// The argument that makes this program a worker; the library's path follows.
-pub const ARGUMENT: &str = "__link-worker";
+pub const ARGUMENT: &str = "__worker";
 
 /// Stands before each step among the lines that the library prints: no text has a record separator.
 const MARK: char = '\u{1e}';
@@ -50,8 +57,8 @@ pub struct Limits {
 
 /// How a worker ended, and what its library printed.
 #[derive(Debug)]
-pub struct Run {
-    pub end: End,
+pub struct Run<A> {
+    pub end: End<A>,
     /// Text that the library printed, with the step at which it did.
     pub printed: Vec<(Step, String)>,
     /// The last step that was begun.
@@ -59,9 +66,9 @@ pub struct Run {
 }
 
 #[derive(Debug)]
-pub enum End {
-    /// With the results of the links that succeeded, one after the other.
-    Answered(Answer, Vec<Blob>),
+pub enum End<A> {
+    /// With the results of what succeeded.
+    Answered(A, Vec<Blob>),
     /// Without an answer.
     Died(ExitStatus),
     TimedOut,
@@ -80,10 +87,13 @@ pub fn this_program() -> Result<PathBuf> {
 
 impl Workers<'_> {
     /// Has `task` done with the library at `path`; `data` are the bytes of its inputs, in order.
-    pub fn run(&self, path: &Path, mut task: Task, data: &[&[u8]]) -> Result<Run> {
-        task.memory_limit = self.limits.memory;
+    pub fn run<T: Ask>(&self, path: &Path, task: T, data: &[&[u8]]) -> Result<Run<T::Answer>> {
+        let order = Order {
+            task: task.into(),
+            memory_limit: self.limits.memory,
+        };
         let exchange = tempfile::tempfile().map_err(|e| failed("make a temporary file", &e))?;
-        let end = protocol::write(&exchange, &task, data.iter().copied())
+        let end = protocol::write(&exchange, &order, data.iter().copied())
             .and_then(|()| exchange.metadata());
         let end = end.map_err(|e| failed("write a temporary file", &e))?.len();
         let stdin = exchange
@@ -94,10 +104,11 @@ impl Workers<'_> {
             .map_err(|e| failed("start a worker", &e))?;
         let (printed, step) = steps(&printed);
         let end = match status {
-            Status::Ended(status) if status.success() => match protocol::read(&exchange, end) {
-                Ok((answer, payload)) => answered(answer, &payload),
-                Err(error) => return Err(failed("read a worker's answer", &error)),
-            },
+            Status::Ended(status) if status.success() => {
+                let (reply, payload): (Reply<T::Answer>, Blob) = protocol::read(&exchange, end)
+                    .map_err(|e| failed("read a worker's answer", &e))?;
+                End::Answered(reply.answer, protocol::pieces(&payload, reply.results))
+            }
             Status::Ended(status) if was_interrupted(status) => End::Interrupted,
             Status::Ended(status) => End::Died(status),
             Status::TimedOut => End::TimedOut,
@@ -205,18 +216,6 @@ fn steps(printed: &[u8]) -> (Vec<(Step, String)>, Step) {
         }
     }
     (all, step)
-}
-
-fn answered(answer: Answer, payload: &Blob) -> End {
-    let mut start = 0usize;
-    let sizes = answer.links.iter().filter_map(|link| link.output);
-    let results = sizes.map_while(|size| {
-        let range = start..start.saturating_add(size);
-        start = range.end;
-        payload.slice(range)
-    });
-    let results = results.collect();
-    End::Answered(answer, results)
 }
 
 /// The terminal's Ctrl-C reaches the worker too, maybe first.
