@@ -70,7 +70,10 @@ impl Identity<'_> {
 /// link, `damaged` for cubins whose tables contradict one another.
 pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8>> {
     if inputs.is_empty() {
-        return Err(Error::failed(Code::NoDeviceCode, "there is no input to link"));
+        return Err(Error::failed(
+            Code::NoDeviceCode,
+            "there is no input to link",
+        ));
     }
     let units: Vec<read::Unit> = inputs
         .iter()
@@ -79,8 +82,8 @@ pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8
     let program = merge::merge(&units)?;
     let live = live::find(&program, identity)?;
     let layout = layout::lay_out(&program, &live)?;
-    limits::check(&program, &layout)?;
     let resources = resources::propagate(&program, &live)?;
+    limits::check(&program, &live, &layout, &resources)?;
     let relocated = relocate::relocate(&program, &live, &layout)?;
     write::write(&program, &live, &layout, &resources, &relocated, identity)
 }

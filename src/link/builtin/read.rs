@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::Input;
 use super::known::{self, Role, relocation};
 use crate::code::{Arch, Suffix};
-use crate::error::{Code, Error, Malformed, Result};
+use crate::error::{Category, Code, Error, Malformed, Result};
 use crate::format::cubin::{Binding, Cubin, Place, SectionKind, Stage, Symbol, SymbolKind};
 use crate::format::nv_info::Attribute;
+use crate::link::findings;
 
 /// One input after reading.
 #[derive(Debug)]
@@ -173,11 +174,10 @@ pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
 
 fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
     if cubin.stage() != Stage::Relocatable {
-        return Err(Error::failed(
-            Code::NotRelocatable,
-            "is already linked and cannot be linked again",
-        )
-        .input(name));
+        return Err(Error::new(
+            Category::Failed,
+            findings::not_relocatable().input(name),
+        ));
     }
     let from = cubin.target();
     let suffix = match from.suffix {
