@@ -118,7 +118,7 @@ impl Expander<'_> {
         let cubin = match Cubin::parse(&blob) {
             Ok(cubin) => cubin,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
@@ -146,7 +146,7 @@ impl Expander<'_> {
         let ptx = match Ptx::parse_header(&blob) {
             Ok(ptx) => ptx,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
