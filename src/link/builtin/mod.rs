@@ -70,7 +70,10 @@ impl Identity<'_> {
 /// link, `damaged` for cubins whose tables contradict one another.
 pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8>> {
     if inputs.is_empty() {
-        return Err(Error::failed(Code::NoDeviceCode, "there is no input to link"));
+        return Err(Error::failed(
+            Code::NoDeviceCode,
+            "there is no input to link",
+        ));
     }
     let units: Vec<read::Unit> = inputs
         .iter()
