@@ -482,6 +482,27 @@ fn an_undefined_symbol_is_told_who_nearly_defines_it() {
         hints(&[&calls("f"), &user]),
         ["b has a static `f`: drop `static` to let other inputs use it"]
     );
+    let hidden =
+        "_ZN34_INTERNAL_a87f052c_4_a_cu_db3d90f636_GLOBAL__N__a87f052c_4_a_cu_db3d90f66hiddenEi";
+    let user = format!(
+        "{}{}",
+        defines("", hidden),
+        programs::kernel("k2", &programs::call(hidden))
+    );
+    assert_eq!(
+        hints(&[&calls("_Z6hiddeni"), &user]),
+        ["b has `hidden(int)` in an unnamed namespace: take it out to let other inputs use it"]
+    );
+    let own = "_ZN39_INTERNAL_26ea21ef_10_my_file_cu__Z1kPi2sfEi";
+    let user = format!(
+        "{}{}",
+        defines("", own),
+        programs::kernel("k2", &programs::call(own))
+    );
+    assert_eq!(
+        hints(&[&calls("_Z2sfi"), &user]),
+        ["b has a static `sf(int)`: drop `static` to let other inputs use it"]
+    );
     assert_eq!(
         hints(&[&calls("reduce_sum"), &defines(".visible", "reduce_smu")]),
         ["`reduce_smu`, which b defines, has a similar name"]
