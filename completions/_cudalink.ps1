@@ -36,6 +36,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link device code')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Say what device code is in a file, and what its kernels need')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images in a file out as files of their own')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Make a fatbin of images, or a host object that carries one')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Drop images from a file')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say what was found on this machine, what was chosen and why, and what will not work')
             [CompletionResult]::new('toolkit', 'toolkit', [CompletionResultType]::ParameterValue, 'Fetch, list and remove NVIDIA''s libraries')
@@ -56,7 +58,7 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--name', '--name', [CompletionResultType]::ParameterName, 'What messages and reports call standard input')
             [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]')
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]')
-            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it')
+            [CompletionResult]::new('--arch', '--arch', [CompletionResultType]::ParameterName, 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it. Several, and compute_90 for PTX, go into a fatbin or object')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'What to make')
             [CompletionResult]::new('--lto', '--lto', [CompletionResultType]::ParameterName, 'Link-time optimisation; `auto` is on when an input has nothing but LTO-IR')
             [CompletionResult]::new('-O', '-O ', [CompletionResultType]::ParameterName, 'Optimisation level: 0 or 3')
@@ -72,15 +74,25 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--device-stack-protector', '--device-stack-protector', [CompletionResultType]::ParameterName, 'Guard stacks of device functions')
             [CompletionResult]::new('--Xptxas', '--Xptxas', [CompletionResultType]::ParameterName, 'An option for ptxas')
             [CompletionResult]::new('--Xnvvm', '--Xnvvm', [CompletionResultType]::ParameterName, 'An option for NVVM')
+            [CompletionResult]::new('-I', '-I ', [CompletionResultType]::ParameterName, 'Look for headers here')
+            [CompletionResult]::new('-D', '-D ', [CompletionResultType]::ParameterName, 'Define a macro')
+            [CompletionResult]::new('-U', '-U ', [CompletionResultType]::ParameterName, 'Undefine a macro')
+            [CompletionResult]::new('--std', '--std', [CompletionResultType]::ParameterName, 'The language, such as c++17')
+            [CompletionResult]::new('--name-expression', '--name-expression', [CompletionResultType]::ParameterName, 'A template to instantiate, such as `kernel<float>`')
+            [CompletionResult]::new('--Xnvrtc', '--Xnvrtc', [CompletionResultType]::ParameterName, 'An option for NVRTC')
             [CompletionResult]::new('--keep-kernel', '--keep-kernel', [CompletionResultType]::ParameterName, 'Keep this kernel and drop those that are not named')
             [CompletionResult]::new('--keep-variable', '--keep-variable', [CompletionResultType]::ParameterName, 'Keep this variable; with --keep-kernel, others may be dropped')
             [CompletionResult]::new('--archive-members', '--archive-members', [CompletionResultType]::ParameterName, 'Which members of archives are linked: all, as NVIDIA''s linkers do, or those that are needed')
             [CompletionResult]::new('--add-devrt', '--add-devrt', [CompletionResultType]::ParameterName, 'Whether libcudadevrt is added when something of it is needed')
             [CompletionResult]::new('--allow', '--allow', [CompletionResultType]::ParameterName, 'Take an error of this code for a warning, and a warning for a note')
             [CompletionResult]::new('--deny', '--deny', [CompletionResultType]::ParameterName, 'Take a warning or note of this code for an error')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'How images are stored in a fatbin')
+            [CompletionResult]::new('--symbol', '--symbol', [CompletionResultType]::ParameterName, 'The symbol that stands for the fatbin in an object [default: from the output''s name]')
+            [CompletionResult]::new('--host-target', '--host-target', [CompletionResultType]::ParameterName, 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]')
             [CompletionResult]::new('--nvjitlink', '--nvjitlink', [CompletionResultType]::ParameterName, 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]')
             [CompletionResult]::new('--toolkit', '--toolkit', [CompletionResultType]::ParameterName, 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write a report as JSON; `-` is standard output')
+            [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Stop the library after this many seconds')
             [CompletionResult]::new('--memory-limit', '--memory-limit', [CompletionResultType]::ParameterName, 'Most memory for the library, such as 4GiB')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
@@ -143,6 +155,45 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Overwrite files that are there already')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'Show no progress bars')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'cudalink;pack' {
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'What to make')
+            [CompletionResult]::new('--compress', '--compress', [CompletionResultType]::ParameterName, 'How images are stored')
+            [CompletionResult]::new('--symbol', '--symbol', [CompletionResultType]::ParameterName, 'The symbol that stands for the fatbin in an object [default: from the output''s name]')
+            [CompletionResult]::new('--host-target', '--host-target', [CompletionResultType]::ParameterName, 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is decided and why')
+            [CompletionResult]::new('--no-progress', '--no-progress', [CompletionResultType]::ParameterName, 'Show no progress bars')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Never use the network')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+        'cudalink;prune' {
+            [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'The images to keep, by architecture')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'The file to write; `-` is standard output')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--message-format', '--message-format', [CompletionResultType]::ParameterName, 'How diagnostics are written to stderr')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but results, warnings and errors')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and why')
@@ -433,6 +484,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('link', 'link', [CompletionResultType]::ParameterValue, 'Link device code')
             [CompletionResult]::new('inspect', 'inspect', [CompletionResultType]::ParameterValue, 'Say what device code is in a file, and what its kernels need')
             [CompletionResult]::new('extract', 'extract', [CompletionResultType]::ParameterValue, 'Write the images in a file out as files of their own')
+            [CompletionResult]::new('pack', 'pack', [CompletionResultType]::ParameterValue, 'Make a fatbin of images, or a host object that carries one')
+            [CompletionResult]::new('prune', 'prune', [CompletionResultType]::ParameterValue, 'Drop images from a file')
             [CompletionResult]::new('run', 'run', [CompletionResultType]::ParameterValue, 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it')
             [CompletionResult]::new('doctor', 'doctor', [CompletionResultType]::ParameterValue, 'Say what was found on this machine, what was chosen and why, and what will not work')
             [CompletionResult]::new('toolkit', 'toolkit', [CompletionResultType]::ParameterValue, 'Fetch, list and remove NVIDIA''s libraries')
@@ -451,6 +504,12 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             break
         }
         'cudalink;help;extract' {
+            break
+        }
+        'cudalink;help;pack' {
+            break
+        }
+        'cudalink;help;prune' {
             break
         }
         'cudalink;help;run' {

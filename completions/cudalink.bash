@@ -46,6 +46,12 @@ _cudalink() {
             cudalink,man)
                 cmd="cudalink__subcmd__man"
                 ;;
+            cudalink,pack)
+                cmd="cudalink__subcmd__pack"
+                ;;
+            cudalink,prune)
+                cmd="cudalink__subcmd__prune"
+                ;;
             cudalink,run)
                 cmd="cudalink__subcmd__run"
                 ;;
@@ -100,6 +106,12 @@ _cudalink() {
             cudalink__subcmd__help,man)
                 cmd="cudalink__subcmd__help__subcmd__man"
                 ;;
+            cudalink__subcmd__help,pack)
+                cmd="cudalink__subcmd__help__subcmd__pack"
+                ;;
+            cudalink__subcmd__help,prune)
+                cmd="cudalink__subcmd__help__subcmd__prune"
+                ;;
             cudalink__subcmd__help,run)
                 cmd="cudalink__subcmd__help__subcmd__run"
                 ;;
@@ -152,7 +164,7 @@ _cudalink() {
 
     case "${cmd}" in
         cudalink)
-            opts="-q -v -h -V --quiet --verbose --color --no-progress --message-format --offline --help --version link inspect extract run doctor toolkit cache environment explain completions man help"
+            opts="-q -v -h -V --quiet --verbose --color --no-progress --message-format --offline --help --version link inspect extract pack prune run doctor toolkit cache environment explain completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -446,7 +458,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__help)
-            opts="link inspect extract run doctor toolkit cache environment explain completions man help"
+            opts="link inspect extract pack prune run doctor toolkit cache environment explain completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -627,6 +639,34 @@ _cudalink() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        cudalink__subcmd__help__subcmd__pack)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__help__subcmd__prune)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         cudalink__subcmd__help__subcmd__run)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -736,7 +776,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__link)
-            opts="-l -L -o -r -O -g -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --nvjitlink --toolkit --dry-run --report --time --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            opts="-l -L -o -r -O -g -I -D -U -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --std --name-expression --Xnvrtc --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --compress --symbol --host-target --nvjitlink --toolkit --dry-run --report --time --jobs --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -779,7 +819,7 @@ _cudalink() {
                     return 0
                     ;;
                 --emit)
-                    COMPREPLY=($(compgen -W "cubin ptx ltoir" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "cubin ptx ltoir fatbin object" -- "${cur}"))
                     return 0
                     ;;
                 --lto)
@@ -838,6 +878,30 @@ _cudalink() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                -I)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -D)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --std)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name-expression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --Xnvrtc)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --keep-kernel)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -862,6 +926,18 @@ _cudalink() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --compress)
+                    COMPREPLY=($(compgen -W "none lz4 zstd" -- "${cur}"))
+                    return 0
+                    ;;
+                --symbol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --nvjitlink)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -871,6 +947,10 @@ _cudalink() {
                     return 0
                     ;;
                 --report)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -904,6 +984,86 @@ _cudalink() {
                 return 0
             fi
             case "${prev}" in
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --message-format)
+                    COMPREPLY=($(compgen -W "text json github" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__pack)
+            opts="-o -q -v -h -V --output --emit --compress --symbol --host-target --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "fatbin object" -- "${cur}"))
+                    return 0
+                    ;;
+                --compress)
+                    COMPREPLY=($(compgen -W "none lz4 zstd" -- "${cur}"))
+                    return 0
+                    ;;
+                --symbol)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --host-target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --message-format)
+                    COMPREPLY=($(compgen -W "text json github" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        cudalink__subcmd__prune)
+            opts="-o -q -v -h -V --keep --output --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0

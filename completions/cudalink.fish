@@ -39,6 +39,8 @@ complete -c cudalink -n "__fish_cudalink_needs_command" -s V -l version -d 'Prin
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "link" -d 'Link device code'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "extract" -d 'Write the images in a file out as files of their own'
+complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "pack" -d 'Make a fatbin of images, or a host object that carries one'
+complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "prune" -d 'Drop images from a file'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
 complete -c cudalink -n "__fish_cudalink_needs_command" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
@@ -53,10 +55,12 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s L -l library-
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l kind -d 'Take FILE for an input of this kind, whatever its content looks like; `-` is standard input' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l name -d 'What messages and reports call standard input' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s o -l output -d 'The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]' -r -F
-complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l arch -d 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l arch -d 'The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it. Several, and compute_90 for PTX, go into a fatbin or object' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l emit -d 'What to make' -r -f -a "cubin\t''
 ptx\t'Of LTO-IR, or a single PTX as it is'
-ltoir\t'One LTO-IR of many'"
+ltoir\t'One LTO-IR of many'
+fatbin\t'A link for each architecture, in one fatbin'
+object\t'A host object that carries the fatbin'"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l lto -d 'Link-time optimisation; `auto` is on when an input has nothing but LTO-IR' -r -f -a "auto\t''
 on\t''
 off\t''"
@@ -78,6 +82,12 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l device-stack-
 false\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xptxas -d 'An option for ptxas' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvvm -d 'An option for NVVM' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s I -d 'Look for headers here' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s D -d 'Define a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s U -d 'Undefine a macro' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l std -d 'The language, such as c++17' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l name-expression -d 'A template to instantiate, such as `kernel<float>`' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l Xnvrtc -d 'An option for NVRTC' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-kernel -d 'Keep this kernel and drop those that are not named' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l keep-variable -d 'Keep this variable; with --keep-kernel, others may be dropped' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l archive-members -d 'Which members of archives are linked: all, as NVIDIA\'s linkers do, or those that are needed' -r -f -a "all\t''
@@ -86,9 +96,15 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l add-devrt -d 
 false\t''"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l allow -d 'Take an error of this code for a warning, and a warning for a note' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l deny -d 'Take a warning or note of this code for an error' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l compress -d 'How images are stored in a fatbin' -r -f -a "none\t''
+lz4\t'What drivers and tools before CUDA 12.4 read'
+zstd\t'The smallest; the default of CUDA 13\'s own tools'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l symbol -d 'The symbol that stands for the fatbin in an object [default: from the output\'s name]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l report -d 'Write a report as JSON; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l jobs -d 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l timeout -d 'Stop the library after this many seconds' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l memory-limit -d 'Most memory for the library, such as 4GiB' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
@@ -156,6 +172,40 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -l no-progres
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -l offline -d 'Never use the network'
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cudalink -n "__fish_cudalink_using_subcommand extract" -s V -l version -d 'Print version'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l emit -d 'What to make' -r -f -a "fatbin\t''
+object\t'A host object with the fatbin in `.nv_fatbin`'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l compress -d 'How images are stored' -r -f -a "none\t''
+lz4\t'What drivers and tools before CUDA 12.4 read'
+zstd\t'The smallest; the default of CUDA 13\'s own tools'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l symbol -d 'The symbol that stands for the fatbin in an object [default: from the output\'s name]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
+always\t''
+never\t''"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l message-format -d 'How diagnostics are written to stderr' -r -f -a "text\t''
+json\t'One JSON object a line'
+github\t'GitHub workflow commands'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s q -l quiet -d 'Say nothing but results, warnings and errors'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s v -l verbose -d 'Say what is decided and why'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l no-progress -d 'Show no progress bars'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -l offline -d 'Never use the network'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cudalink -n "__fish_cudalink_using_subcommand pack" -s V -l version -d 'Print version'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l keep -d 'The images to keep, by architecture' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s o -l output -d 'The file to write; `-` is standard output' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l color -d 'When to use colour' -r -f -a "auto\t'Colour on terminals; `NO_COLOR`, `CLICOLOR_FORCE` and `TERM=dumb` are obeyed'
+always\t''
+never\t''"
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l message-format -d 'How diagnostics are written to stderr' -r -f -a "text\t''
+json\t'One JSON object a line'
+github\t'GitHub workflow commands'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s q -l quiet -d 'Say nothing but results, warnings and errors'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s v -l verbose -d 'Say what is decided and why'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l no-progress -d 'Show no progress bars'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -l offline -d 'Never use the network'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c cudalink -n "__fish_cudalink_using_subcommand prune" -s V -l version -d 'Print version'
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l grid -d 'Blocks of the grid, or `max` for as many as run at once' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l block -d 'Threads of a block, or `max` for as many as the kernel can have [default: 1, or what it was compiled for]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand run" -l cluster -d 'Blocks of a cluster; a kernel with `__cluster_dims__` needs none said' -r
@@ -369,18 +419,20 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand man" -l no-progress -d
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -l offline -d 'Never use the network'
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c cudalink -n "__fish_cudalink_using_subcommand man" -s V -l version -d 'Print version'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "link" -d 'Link device code'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "extract" -d 'Write the images in a file out as files of their own'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "cache" -d 'Show or empty the cache of links'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "environment" -d 'Show the environment variables that cudalink reads'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "explain" -d 'Say what a code, a symbol or an error message means'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "man" -d 'Write man pages, one for each subcommand'
-complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract run doctor toolkit cache environment explain completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "link" -d 'Link device code'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "inspect" -d 'Say what device code is in a file, and what its kernels need'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "extract" -d 'Write the images in a file out as files of their own'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "pack" -d 'Make a fatbin of images, or a host object that carries one'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "prune" -d 'Drop images from a file'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "run" -d 'Launch a kernel: link what needs linking, fill its arguments, run it, check and time it'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "doctor" -d 'Say what was found on this machine, what was chosen and why, and what will not work'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "toolkit" -d 'Fetch, list and remove NVIDIA\'s libraries'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "cache" -d 'Show or empty the cache of links'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "environment" -d 'Show the environment variables that cudalink reads'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "explain" -d 'Say what a code, a symbol or an error message means'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "man" -d 'Write man pages, one for each subcommand'
+complete -c cudalink -n "__fish_cudalink_using_subcommand help; and not __fish_seen_subcommand_from link inspect extract pack prune run doctor toolkit cache environment explain completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "install" -d 'Download libraries into cudalink\'s own folder'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "list" -d 'Show what has been fetched and what can be'
 complete -c cudalink -n "__fish_cudalink_using_subcommand help; and __fish_seen_subcommand_from toolkit" -f -a "remove" -d 'Delete libraries that have been fetched'

@@ -137,7 +137,7 @@ pub struct Diagnostic {
     pub offset: Option<u64>,
     /// Line in the first input, from 1, where that is a text and one line is to blame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<u64>,
+    pub line: Option<u32>,
     /// The symbol concerned, as mangled in the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
@@ -186,7 +186,7 @@ impl Diagnostic {
         self
     }
 
-    pub fn line(mut self, line: u64) -> Self {
+    pub fn line(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
     }

@@ -9,7 +9,7 @@
 //!
 //! The folders stand in one row and each imports only from those to its left:
 //!
-//! `error · bytes · format · code · inspect · audit · pack │ ffi · toolkit · worker · compile · link · run │ ui · cli`
+//! `error · bytes · format · code · inspect · audit · pack │ ffi · toolkit · cache · worker · compile · link · run │ ui · cli`
 //!
 //! Left of the first bar everything is pure: no NVIDIA software, no `unsafe`, no network.
 //! `tests/tidy.rs` enforces the row.

@@ -8,10 +8,13 @@ mod programs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cudalink::code::ImageKind;
+use cudalink::bytes::Blob;
+use cudalink::code::{Arch, ExpandOptions, Image, ImageKind, Loadable, ObjectCode};
 use cudalink::error::{Diagnostic, Severity};
-use cudalink::format::cubin::Cubin;
+use cudalink::format::compress::Limits;
+use cudalink::format::cubin::{Cubin, Stage};
 use cudalink::link::check::{self, Chosen, Outcome, Rules};
+use cudalink::link::proof::{Promise, prove};
 use cudalink::toolkit::Version;
 use programs::Program;
 
@@ -88,21 +91,53 @@ fn ptx(program: &Program) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Compiles the units of a program; `None` when ptxas refuses one for this architecture.
-fn cubins(ptxas: &Path, program: &Program, arch: &str, folder: &Path) -> Option<Vec<PathBuf>> {
-    let compile = |(index, unit): (usize, &String)| {
+fn run(command: &mut Command) -> bool {
+    command.output().unwrap().status.success()
+}
+
+/// What ptxas makes of PTX texts; `None` when it refuses one for this architecture.
+fn assemble(ptxas: &Path, units: &[Vec<u8>], arch: &str, folder: &Path) -> Option<Vec<PathBuf>> {
+    let compile = |(index, unit): (usize, &Vec<u8>)| {
         let source = folder.join(format!("{index}.ptx"));
         let cubin = folder.join(format!("{index}.cubin"));
         std::fs::write(&source, unit).unwrap();
         let mut command = Command::new(ptxas);
-        command
-            .args(["-c", "-arch", arch])
-            .arg(&source)
-            .arg("-o")
-            .arg(&cubin);
-        command.output().unwrap().status.success().then_some(cubin)
+        command.args(["-c", "-arch", arch]).arg(&source);
+        run(command.arg("-o").arg(&cubin)).then_some(cubin)
     };
-    program.units.iter().enumerate().map(compile).collect()
+    units.iter().enumerate().map(compile).collect()
+}
+
+fn read_all(files: &[PathBuf]) -> Vec<Vec<u8>> {
+    files
+        .iter()
+        .map(|file| std::fs::read(file).unwrap())
+        .collect()
+}
+
+/// What nvlink makes of files, if it links them.
+fn nvlink(nvlink: &Path, arch: &str, files: &[PathBuf], options: &[&str]) -> Option<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out");
+    let mut command = Command::new(nvlink);
+    command
+        .arg(format!("-arch={arch}"))
+        .args(options)
+        .args(files);
+    run(command.arg("-o").arg(&out)).then(|| std::fs::read(out).unwrap())
+}
+
+/// A result holds what the check of its inputs says that it must.
+fn assert_holds(result: &[u8], outcome: &Outcome, rules: &Rules<'_>, name: &str) {
+    let promise = Promise {
+        kernels: &outcome.kernels,
+        complete: outcome.complete,
+        keep_kernels: rules.keep_kernels,
+        relocatable: rules.relocatable,
+        linker: rules.linker,
+    };
+    let found = prove(result, &promise).unwrap();
+    assert!(found.is_empty(), "{name}: {found:#?}");
 }
 
 #[test]
@@ -137,57 +172,278 @@ fn messages(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
+/// The errors that are left of a program's when its result is to be linked again.
+fn expected_relocatable(program: &Program) -> String {
+    const LATER: [&str; 4] = [
+        "undefined-symbol",
+        "no-kernels",
+        "register-conflict",
+        "shared-memory",
+    ];
+    let mut codes = program.expected.split(' ');
+    let code = codes.find(|code| !LATER.contains(code)).unwrap_or("ok");
+    code.to_owned()
+}
+
+const RELOCATABLE: Rules<'_> = Rules {
+    relocatable: true,
+    ..RULES
+};
+
+/// Checks every program as the cubins of one ptxas, and compares with PTX and with nvlink.
+fn programs_as_cubins(ptxas: &Path, linker: &Path, arch: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut wrong = Vec::new();
+    let mut compare = |name: String, got: String, wanted: &str, outcome: &Outcome| {
+        if got != wanted {
+            let findings = &outcome.findings;
+            wrong.push(format!("{name}: {got}, expected {wanted} {findings:#?}"));
+        }
+    };
+    for program in programs::all() {
+        let name = format!("{} {arch}", program.name);
+        let files = assemble(ptxas, &ptx(&program), arch, folder.path())
+            .unwrap_or_else(|| panic!("ptxas refuses {name}"));
+        let images = read_all(&files);
+        let outcome = check(&images, &RULES);
+        compare(name.clone(), verdict(&outcome), &program.expected, &outcome);
+        if !program.needs_registers() {
+            let as_ptx = check(&ptx(&program), &RULES);
+            let said = format!("{:#?}", messages(&as_ptx));
+            compare(
+                name.clone(),
+                format!("{:#?}", messages(&outcome)),
+                &said,
+                &as_ptx,
+            );
+        }
+        let result = nvlink(linker, arch, &files, &[]);
+        let excused = program.nvlink_links && program.expected != "ok";
+        if !excused {
+            let links = result.is_some().to_string();
+            compare(
+                format!("{name}: nvlink"),
+                links,
+                &program.nvlink_links.to_string(),
+                &outcome,
+            );
+        }
+        if let Some(result) = result.filter(|_| program.expected == "ok") {
+            assert_holds(&result, &outcome, &RULES, &name);
+        }
+        let outcome = check(&images, &RELOCATABLE);
+        let wanted = expected_relocatable(&program);
+        compare(format!("{name} -r"), verdict(&outcome), &wanted, &outcome);
+        let result = nvlink(linker, arch, &files, &["-r"]);
+        if !excused {
+            let links = result.is_some().to_string();
+            compare(
+                format!("{name}: nvlink -r"),
+                links,
+                &(wanted == "ok").to_string(),
+                &outcome,
+            );
+        }
+        if let Some(result) = result.filter(|_| wanted == "ok") {
+            assert_holds(&result, &outcome, &RELOCATABLE, &name);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn programs_as_cubins_agree_with_ptx_and_with_nvlink() {
     let tools = common::cuda_tool("ptxas").zip(common::cuda_tool("nvlink"));
     let Some((ptxas, nvlink)) = tools else {
         return common::skip("ptxas and nvlink are not here");
     };
-    let folder = tempfile::tempdir().unwrap();
-    let mut wrong = Vec::new();
     for arch in ["sm_75", "sm_100"] {
-        for program in programs::all() {
-            let Some(files) = cubins(&ptxas, &program, arch, folder.path()) else {
-                wrong.push(format!("{} {arch}: ptxas refuses it", program.name));
+        programs_as_cubins(&ptxas, &nvlink, arch);
+    }
+}
+
+/// CUDA 12 writes another form of cubin.
+#[test]
+fn programs_as_older_cubins() {
+    let old = std::env::var_os("CUDALINK_TEST_PTXAS_12").map(PathBuf::from);
+    let Some((ptxas, nvlink)) = old.zip(common::cuda_tool("nvlink")) else {
+        return common::skip(
+            "CUDALINK_TEST_PTXAS_12 names no ptxas of CUDA 12, or nvlink is not here",
+        );
+    };
+    programs_as_cubins(&ptxas, &nvlink, "sm_80");
+}
+
+/// Units of CUDA C++ in `tests/programs`, as PTX; none when nvcc is not here.
+fn compile(program: &str) -> Option<Vec<Vec<u8>>> {
+    let nvcc = common::cuda_tool("nvcc")?;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let folder = tempfile::tempdir().unwrap();
+    let mut files: Vec<PathBuf> = std::fs::read_dir(sources)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| {
+            let name = path.file_name().unwrap().to_string_lossy();
+            name.starts_with(program) && name.ends_with(".cu")
+        })
+        .collect();
+    files.sort();
+    let compile = |file: &PathBuf| {
+        let out = folder.path().join("out.ptx");
+        let mut command = Command::new(&nvcc);
+        command.args(["-rdc=true", "-std=c++17", "-ptx", "-arch=compute_75"]);
+        assert!(
+            run(command.arg(file).arg("-o").arg(&out)),
+            "{}",
+            file.display()
+        );
+        std::fs::read(out).unwrap()
+    };
+    Some(files.iter().map(compile).collect())
+}
+
+/// Programs as people write them, for which the check must find nothing wrong.
+#[test]
+fn programs_of_several_units() {
+    let tools = common::cuda_tool("ptxas").zip(common::cuda_tool("nvlink"));
+    let Some((ptxas, linker)) = tools else {
+        return common::skip("ptxas and nvlink are not here");
+    };
+    for program in ["shapes", "tables", "memory", "runtime", "launch"] {
+        let Some(units) = compile(program) else {
+            return common::skip("nvcc is not here");
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for arch in ["sm_75", "sm_90", "sm_120"] {
+            let name = format!("{program} {arch}");
+            let files = assemble(&ptxas, &units, arch, folder.path()).unwrap();
+            let outcome = check(&read_all(&files), &RULES);
+            let as_ptx = check(&units, &RULES);
+            assert_eq!(outcome.kernels, as_ptx.kernels, "{name}");
+            assert_eq!(outcome.missing, as_ptx.missing, "{name}");
+            let result = nvlink(&linker, arch, &files, &[]);
+            if program == "launch" {
+                let names = ["__cudaCDP2GetParameterBufferV2", "__cudaCDP2LaunchDeviceV2"];
+                assert_eq!(outcome.missing, names, "{name}");
+                assert_eq!(verdict(&outcome), "undefined-symbol", "{name}");
+                assert!(result.is_none(), "{name}");
                 continue;
-            };
-            let images: Vec<Vec<u8>> = files
-                .iter()
-                .map(|file| std::fs::read(file).unwrap())
-                .collect();
-            let outcome = check(&images, &RULES);
-            if verdict(&outcome) != program.expected {
-                wrong.push(format!(
-                    "{} {arch}: {}, expected {} {:#?}",
-                    program.name,
-                    verdict(&outcome),
-                    program.expected,
-                    outcome.findings
-                ));
             }
-            if !program.needs_registers()
-                && messages(&outcome) != messages(&check(&ptx(&program), &RULES))
-            {
-                wrong.push(format!(
-                    "{} {arch}: says something else of PTX: {:#?}",
-                    program.name,
-                    messages(&outcome)
-                ));
-            }
-            let mut command = Command::new(&nvlink);
-            command
-                .arg(format!("-arch={arch}"))
-                .args(&files)
-                .arg("-o")
-                .arg(folder.path().join("out"));
-            let links = command.output().unwrap().status.success();
-            let excused = program.nvlink_links && program.expected != "ok";
-            if links != program.nvlink_links && !excused {
-                wrong.push(format!("{} {arch}: nvlink links it: {links}", program.name));
-            }
+            assert_eq!(verdict(&outcome), "ok", "{name}: {:#?}", outcome.findings);
+            assert_holds(&result.unwrap(), &outcome, &RULES, &name);
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A device-side launch needs libcudadevrt and nothing else.
+#[test]
+fn a_device_side_launch_with_its_library() {
+    let tools = common::cuda_tool("ptxas").zip(std::env::var_os("CUDA_HOME"));
+    let Some(((ptxas, home), units)) = tools.zip(compile("launch")) else {
+        return common::skip("nvcc and ptxas are not here, or CUDA_HOME is not set");
+    };
+    let library = Path::new(&home).join("lib/libcudadevrt.a");
+    let images = ObjectCode::open(&library)
+        .unwrap()
+        .expand(&ExpandOptions::default())
+        .images;
+    let folder = tempfile::tempdir().unwrap();
+    for arch in [75, 80, 90, 100, 120] {
+        let files = assemble(&ptxas, &units, &format!("sm_{arch}"), folder.path()).unwrap();
+        let mut all = of_kind(&images, arch, Loadable::RelocatableOnly, ImageKind::Cubin);
+        assert!(!all.is_empty());
+        let names = files.iter().map(|file| file.display().to_string());
+        all.extend(names.zip(read_all(&files).into_iter().map(Blob::from)));
+        let outcome = check_blobs(&all, &RULES);
+        assert_eq!(
+            verdict(&outcome),
+            "ok",
+            "sm_{arch}: {:#?}",
+            outcome.findings
+        );
+    }
+}
+
+/// Tensor core instructions for one block and for pairs of blocks, as no kernel may reach both.
+#[test]
+fn cta_groups_do_not_mix() {
+    let tools = common::cuda_tool("ptxas").zip(common::cuda_tool("nvlink"));
+    let Some((ptxas, linker)) = tools else {
+        return common::skip("ptxas and nvlink are not here");
+    };
+    let unit = |text: &str| {
+        format!(".version 8.7\n.target sm_100a\n.address_size 64\n{text}").into_bytes()
+    };
+    let function = |name: &str, group: u32| {
+        let body = format!("tcgen05.relinquish_alloc_permit.cta_group::{group}.sync.aligned;");
+        unit(&programs::function(".visible", name, &body))
+    };
+    let kernel = |name: &str, callees: &[&str]| {
+        let declare: String = callees
+            .iter()
+            .map(|name| programs::extern_function(name))
+            .collect();
+        let calls: String = callees.iter().map(|name| programs::call(name)).collect();
+        unit(&format!("{declare}{}", programs::kernel(name, &calls)))
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let judge = |units: &[Vec<u8>]| {
+        let files = assemble(&ptxas, units, "sm_100a", folder.path()).unwrap();
+        let images = read_all(&files);
+        for (rules, options) in [(&RULES, &[][..]), (&RELOCATABLE, &["-r"][..])] {
+            let links = nvlink(&linker, "sm_100a", &files, options).is_some();
+            assert_eq!(verdict(&check(&images, rules)) == "ok", links);
+        }
+        check(&images, &RULES)
+    };
+    let (single, pair) = (function("f", 1), function("g", 2));
+    let apart = [
+        kernel("k", &["f"]),
+        kernel("l", &["g"]),
+        single.clone(),
+        pair.clone(),
+    ];
+    assert_eq!(verdict(&judge(&apart)), "ok");
+    let outcome = judge(&[kernel("k", &["f", "g"]), single, pair]);
+    assert_eq!(verdict(&outcome), "kind-mismatch");
+    assert_eq!(outcome.findings[0].inputs, ["a", "b", "c"]);
+    assert_eq!(
+        outcome.findings[0].details,
+        ["`.cta_group::1`: `k` → `f`", "`.cta_group::2`: `k` → `g`"]
+    );
+}
+
+/// The limit is exact: a callee may have as many registers as the kernel.
+#[test]
+fn register_limits_are_exact() {
+    let tools = common::cuda_tool("ptxas").zip(common::cuda_tool("nvlink"));
+    let Some((ptxas, linker)) = tools else {
+        return common::skip("ptxas and nvlink are not here");
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let callee = folder.path().join("callee.cubin");
+    let source = folder.path().join("callee.ptx");
+    std::fs::write(&source, programs::unit(&programs::heavy("f", 200))).unwrap();
+    for arch in ["sm_75", "sm_90"] {
+        let mut command = Command::new(&ptxas);
+        command
+            .args(["-c", "-arch", arch, "-maxrregcount=64"])
+            .arg(&source);
+        assert!(run(command.arg("-o").arg(&callee)));
+        for (limit, wanted) in [(64, "ok"), (63, "register-conflict")] {
+            let kernel = programs::limited(limit, "f", ".extern .func f(.param .b64 p);\n");
+            let kernel = programs::unit(&kernel).into_bytes();
+            let mut files = assemble(&ptxas, &[kernel], arch, folder.path()).unwrap();
+            files.push(callee.clone());
+            let links = nvlink(&linker, arch, &files, &[]).is_some();
+            assert_eq!(links, wanted == "ok", "{arch} {limit}");
+            assert_eq!(
+                verdict(&check(&read_all(&files), &RULES)),
+                wanted,
+                "{arch} {limit}"
+            );
+        }
+    }
 }
 
 /// The hints of the first finding.
@@ -327,7 +583,6 @@ fn kept_kernels_are_named_exactly() {
 
 #[test]
 fn definitions_outside_of_the_link_are_found() {
-    use cudalink::code::{Arch, ObjectCode};
     use cudalink::link::check::{Outside, search};
     let Some(nvcc) = common::cuda_tool("nvcc") else {
         return common::skip("nvcc is not here");
@@ -593,13 +848,8 @@ fn damaged_programs() {
         let mut links = vec![ptx(&program)];
         let cubins = ptxas
             .as_deref()
-            .and_then(|ptxas| cubins(ptxas, &program, "sm_90", folder.path()));
-        links.extend(cubins.map(|files| {
-            files
-                .iter()
-                .map(|file| std::fs::read(file).unwrap())
-                .collect()
-        }));
+            .and_then(|ptxas| assemble(ptxas, &ptx(&program), "sm_90", folder.path()));
+        links.extend(cubins.map(|files| read_all(&files)));
         for images in links {
             for _ in 0..40 {
                 let mut images: Vec<Vec<u8>> = images.clone();
@@ -621,54 +871,124 @@ fn damaged_programs() {
     }
 }
 
-/// Links of real files: each folder in `CUDALINK_CHECK_FOLDERS` (a list separated by `:`) holds the images of
-/// one link that works.
+/// Every image that a folder of public packages (`CUDALINK_CORPUS`, see `tests/corpus.sh`) holds in one file.
+fn images_of(package: &str, file: &str) -> Option<Vec<Image>> {
+    let folder = std::env::var_os("CUDALINK_CORPUS")?;
+    let package = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with(package)
+        })
+        .unwrap_or_else(|| panic!("{package} is not in CUDALINK_CORPUS"));
+    let mut images = ObjectCode::open(&package)
+        .unwrap()
+        .expand(&ExpandOptions::default())
+        .images;
+    images.retain(|image| image.file.contains(file));
+    assert!(!images.is_empty(), "{file} has no device code");
+    Some(images)
+}
+
+fn of_kind(
+    images: &[Image],
+    arch: u16,
+    loadable: Loadable,
+    kind: ImageKind,
+) -> Vec<(String, Blob)> {
+    let wanted = images.iter().filter(|image| {
+        (image.arch, image.loadable, image.kind) == (Some(Arch::new(arch)), loadable, kind)
+    });
+    wanted
+        .map(|image| (image.id(), image.unpack(Limits::default()).unwrap()))
+        .collect()
+}
+
+fn check_blobs(images: &[(String, Blob)], rules: &Rules<'_>) -> Outcome {
+    check_named(
+        images.iter().map(|(name, bytes)| (&**name, &**bytes)),
+        rules,
+    )
+}
+
+/// Libraries that hold both what was linked and what the vendor's linker made of it: the link is found sound, and
+/// the result holds what the check says that it must.
 #[test]
-fn real_links_have_no_errors() {
-    let folders = std::env::var_os("CUDALINK_CHECK_FOLDERS").unwrap_or_default();
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .collect();
-        files.sort();
-        let images: Vec<(String, Vec<u8>)> = files
-            .iter()
-            .map(|file| (file.display().to_string(), std::fs::read(file).unwrap()))
-            .collect();
-        let outcome = check_named(
-            images.iter().map(|(name, bytes)| (&**name, &**bytes)),
-            &RULES,
-        );
-        assert_eq!(
-            verdict(&outcome),
-            "ok",
-            "{}: {:#?}",
-            folder.display(),
-            outcome.findings
-        );
+fn libraries_that_keep_both_sides_of_their_link() {
+    let libraries: [(&str, &str, &[u16]); 4] = [
+        ("nvidia_nccl_cu12-2.18.1", "libnccl.so.2", &[70, 80, 90]),
+        (
+            "nvidia_nvshmem_cu13",
+            "libnvshmem_host.so.3",
+            &[75, 90, 100],
+        ),
+        ("bitsandbytes", "libbitsandbytes_cuda130.so", &[75, 90, 120]),
+        ("bitsandbytes", "libbitsandbytes_cuda121.so", &[80, 90]),
+    ];
+    for (package, file, archs) in libraries {
+        let Some(images) = images_of(package, file) else {
+            return common::skip("CUDALINK_CORPUS names no folder of packages");
+        };
+        for &arch in archs {
+            let inputs = of_kind(&images, arch, Loadable::RelocatableOnly, ImageKind::Cubin);
+            let results = of_kind(&images, arch, Loadable::Yes, ImageKind::Cubin);
+            assert!(!inputs.is_empty() && results.len() == 1, "{file} sm_{arch}");
+            let outcome = check_blobs(&inputs, &RULES);
+            assert_eq!(
+                verdict(&outcome),
+                "ok",
+                "{file} sm_{arch}: {:#?}",
+                outcome.findings
+            );
+            assert!(!outcome.kernels.is_empty());
+            assert_holds(
+                &results[0].1,
+                &outcome,
+                &RULES,
+                &format!("{file} sm_{arch}"),
+            );
+        }
     }
 }
 
-/// Executable cubins that are known to be good, in the folders of `CUDALINK_PROOF_FOLDERS`.
 #[test]
-fn real_results_hold() {
-    use cudalink::link::proof::{Promise, prove};
-    let folders = std::env::var_os("CUDALINK_PROOF_FOLDERS").unwrap_or_default();
-    for folder in std::env::split_paths(&folders).filter(|folder| folder.is_dir()) {
-        for entry in std::fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let bytes = std::fs::read(&path).unwrap();
-            let promise = Promise {
-                kernels: &[],
-                complete: true,
-                keep_kernels: &[],
-                relocatable: false,
-                linker: RULES.linker,
-            };
-            let found = prove(&bytes, &promise)
-                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            assert!(found.is_empty(), "{}: {found:#?}", path.display());
+fn libraries_of_device_code() {
+    let Some(nvshmem) = images_of("nvidia_nvshmem_cu13", "libnvshmem_device.a") else {
+        return common::skip("CUDALINK_CORPUS names no folder of packages");
+    };
+    let nccl = images_of("nvidia_nccl_cu12-2.18.1", "libnccl.so.2").unwrap();
+    let ptx = of_kind(&nccl, 90, Loadable::RelocatableOnly, ImageKind::Ptx);
+    assert_eq!(verdict(&check_blobs(&ptx, &RULES)), "ok");
+    for arch in [75, 80, 90, 100, 120] {
+        let images = of_kind(&nvshmem, arch, Loadable::RelocatableOnly, ImageKind::Cubin);
+        assert_eq!(verdict(&check_blobs(&images, &RULES)), "no-kernels");
+    }
+}
+
+/// Linked cubins that drivers load: none of them is called broken.
+#[test]
+fn linked_libraries_hold() {
+    let nothing = Outcome {
+        complete: true,
+        ..Outcome::default()
+    };
+    for (package, file) in [
+        ("nvidia_nvjpeg", "libnvjpeg.so.13"),
+        ("nvidia_npp", "libnpps.so.13"),
+        ("triton", "libcupti_static.a"),
+        ("nvidia_curand_cu12", "curand64_10.dll"),
+    ] {
+        let Some(images) = images_of(package, file) else {
+            return common::skip("CUDALINK_CORPUS names no folder of packages");
+        };
+        for image in images.iter().filter(|image| image.kind == ImageKind::Cubin) {
+            let bytes = image.unpack(Limits::default()).unwrap();
+            if Cubin::parse(&bytes).unwrap().stage() == Stage::Executable {
+                assert_holds(&bytes, &nothing, &RULES, &image.id());
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches public packages (1.4 GB) and holds what is found in them against tests/corpus.tsv, and against cuobjdump where
-# that is here. Not a part of `cargo test`, because of the size.
+# Fetches public packages (1.6 GB) and holds what is found in them against tests/corpus.tsv, and against cuobjdump where
+# that is here. The links that some of them are the result of must pass the check. Not a part of `cargo test`, because of the size.
 #
 #   tests/corpus.sh [FOLDER]     FOLDER keeps the packages, default target/corpus
 set -eu
@@ -21,6 +21,7 @@ linux="--only-binary=:all: --platform manylinux_2_28_x86_64 --platform manylinux
     fetch nvidia_cublas-13.10.0.20 nvidia-cublas==13.10.0.20 $linux
     fetch nvidia_cufft-12.5.0.14 nvidia-cufft==12.5.0.14 $linux
     fetch nvidia_libmathdx_cu13-0.4.2.37 nvidia-libmathdx-cu13==0.4.2.37 $linux
+    fetch nvidia_nccl_cu12-2.18.1 nvidia-nccl-cu12==2.18.1 $linux
     fetch nvidia_npp-13.2.0.93 nvidia-npp==13.2.0.93 $linux
     fetch nvidia_nvjpeg-13.3.2.43 nvidia-nvjpeg==13.3.2.43 $linux
     fetch nvidia_nvshmem_cu13-3.8.0 nvidia-nvshmem-cu13==3.8.0 $linux
@@ -30,6 +31,7 @@ linux="--only-binary=:all: --platform manylinux_2_28_x86_64 --platform manylinux
 }
 
 CUDALINK_CORPUS="$folder" CUDALINK_TEST_STRICT=1 cargo test --test corpus
+CUDALINK_CORPUS="$folder" CUDALINK_TEST_STRICT=1 cargo test --test check libraries
 
 # The tool reads no packages and neither PE nor Mach-O; of the large libraries it takes minutes.
 python3 - "$folder" <<'PYTHON'

@@ -326,7 +326,6 @@ fn attributes() {
         "--pdl",
         "--priority -1",
         "--attr carveout=50",
-        "--attr sync-policy=blocking",
         "--attr mem-sync-domain=remote",
         "--cluster 2 --attr cluster-scheduling=spread",
     ] {

@@ -180,7 +180,7 @@ fn attributes_of_a_new_driver() {
         .run(&format!(
             "any_cluster {KERNELS} --arg out:u32[4] --grid 8,4 --block 64 --cluster 4,2 --cooperative --pdl \
              --priority -3 --attr carveout=50 --attr preferred-cluster=8,4 --attr portable-cluster-mode=allow-non-portable \
-             --attr sync-policy=blocking --attr mem-sync-domain=remote --attr cluster-scheduling=spread \
+             --attr mem-sync-domain=remote --attr cluster-scheduling=spread \
              --attr nvlink-util-centric-scheduling --attr shared-memory-mode=default"
         ))
         .expect(0);
@@ -201,7 +201,6 @@ fn attributes_of_a_new_driver() {
             "attribute 14 = 50,0,0",
             "attribute 11 = 8,4,1",
             "attribute 17 = 2,0,0",
-            "attribute 3 = 4,0,0",
             "attribute 10 = 1,0,0",
             "attribute 5 = 1,0,0",
             "attribute 16 = 1,0,0",

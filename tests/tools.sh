@@ -1,21 +1,24 @@
 #!/usr/bin/env bash
-# Puts NVIDIA's command-line tools of CUDA 13.5 into a Python environment of their own and prints the lines
-# that put them on the path. Tests compare with them; cudalink itself never uses them.
+# Puts NVIDIA's command-line tools of CUDA 13.5, and ptxas of 12.9, into a Python environment of their own and prints
+# the lines that put them on the path. Tests compare with them; cudalink itself never uses them.
 #
 #   eval "$(tests/tools.sh)"
 set -euo pipefail
 
 version=13.5.37
-folder=${CUDALINK_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/cudalink-tests/cuda-$version}
+old=12.9.86
+folder=${CUDALINK_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/cudalink-tests/cuda-$version-$old}
 if [ ! -e "$folder/complete" ]; then
     rm -rf "$folder"
     python3 -m venv "$folder" >&2
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check \
         "nvidia-cuda-nvcc==$version" "nvidia-nvvm==$version" "nvidia-cuda-crt==$version" \
         "nvidia-cuda-runtime==$version" "nvidia-cuda-nvrtc==$version" "nvidia-nvjitlink==$version" \
-        "nvidia-nvfatbin==$version" "nvidia-cuda-cuobjdump==$version" "nvidia-cuda-nvdisasm==$version" >&2
+        "nvidia-nvfatbin==$version" "nvidia-cuda-cuobjdump==$version" "nvidia-cuda-nvdisasm==$version" \
+        "nvidia-cuda-nvcc-cu12==$old" >&2
     touch "$folder/complete"
 fi
 home=$(echo "$folder"/lib/python3*/site-packages/nvidia/cu13)
 echo "export CUDA_HOME='$home'"
+echo "export CUDALINK_TEST_PTXAS_12='${home%/cu13}/cuda_nvcc/bin/ptxas'"
 echo "export PATH='$home/bin':\"\$PATH\""

@@ -74,7 +74,7 @@ impl Cache {
 
     /// The user's cache, as the environment says.
     pub fn of_user(environment: &Environment) -> Self {
-        match environment.cache_dir() {
+        match folder_of(environment) {
             Some(folder) => Self::in_folder(&folder, limit_of(environment)),
             None => Self::off(),
         }
@@ -106,6 +106,23 @@ impl Cache {
     }
 }
 
+/// `CUDALINK_CACHE_DIR`, or `cudalink` in the user's folder for caches.
+pub fn folder_of(environment: &Environment) -> Option<PathBuf> {
+    if let Some(folder) = environment.path("CUDALINK_CACHE_DIR") {
+        return Some(folder);
+    }
+    let home = |below: &str| environment.path("HOME").map(|home| home.join(below));
+    let base = match environment.platform.os {
+        crate::toolkit::Os::Windows => environment.path("LOCALAPPDATA"),
+        crate::toolkit::Os::MacOs => home("Library/Caches"),
+        crate::toolkit::Os::Linux => environment
+            .path("XDG_CACHE_HOME")
+            .filter(|folder| folder.is_absolute())
+            .or_else(|| home(".cache")),
+    };
+    base.map(|base| base.join("cudalink"))
+}
+
 /// Bytes that the cache may take: `CUDALINK_CACHE_SIZE` in MiB, or 2 GiB.
 fn limit_of(environment: &Environment) -> u64 {
     let given = environment
@@ -126,5 +143,24 @@ mod tests {
         assert_eq!(key(&["a", "b"]), key(&["a", "b"]));
         assert_ne!(key(&["ab", ""]), key(&["a", "b"]));
         assert_ne!(key(&["a"]), key(&["a", ""]));
+    }
+
+    #[test]
+    fn folders() {
+        let of = |variables: &[(&str, &str)]| {
+            folder_of(&Environment::of("/", variables.iter().copied()))
+        };
+        assert_eq!(
+            of(&[("CUDALINK_CACHE_DIR", "/c"), ("HOME", "/h")]),
+            Some("/c".into())
+        );
+        assert_eq!(of(&[]), None);
+        if cfg!(target_os = "linux") {
+            assert_eq!(of(&[("HOME", "/h")]), Some("/h/.cache/cudalink".into()));
+            assert_eq!(
+                of(&[("XDG_CACHE_HOME", "/x"), ("HOME", "/h")]),
+                Some("/x/cudalink".into())
+            );
+        }
     }
 }

@@ -12,8 +12,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("CUDALINK_LIBCUDA", "the CUDA driver library to use and no other"),
     ("CUDALINK_OFFLINE", "never use the network, as --offline; `0`, `false` and `no` mean not set"),
     ("CUDALINK_DATA_DIR", "where fetched libraries are kept, instead of `cudalink` in the user's folder for data"),
-    ("CUDALINK_CACHE_DIR", "where what can be made again is kept, instead of `cudalink` in the user's folder for caches"),
-    ("CUDALINK_CACHE_SIZE", "most MiB that results of links may take there; 2048 if not set"),
+    ("CUDALINK_CACHE_DIR", "where results of links and unpacked headers are kept, instead of `cudalink` in the user's folder for caches"),
+    ("CUDALINK_CACHE_SIZE", "most MiB that they may take; 2048 if not set"),
     ("NO_COLOR", "no colour"),
     ("CLICOLOR", "`0` means no colour"),
     ("CLICOLOR_FORCE", "colour even where the output is no terminal"),
@@ -27,8 +27,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("LD_LIBRARY_PATH", "folders in which libraries are looked for by soname"),
     ("PATH", "where python3, pip, uv and NVIDIA's programs are; libraries are never taken from there"),
     ("HOME", "the user's folder"),
-    ("XDG_DATA_HOME", "the user's folder for data, on Linux"),
     ("XDG_CACHE_HOME", "the user's folder for caches, on Linux"),
+    ("XDG_DATA_HOME", "the user's folder for data, on Linux"),
     ("LOCALAPPDATA", "the user's folder for data and caches, on Windows"),
     ("APPDATA", "where the user's own Python packages are, on Windows"),
     ("ProgramFiles", "where CUDA toolkits are installed, on Windows"),
@@ -95,8 +95,13 @@ mod tests {
         );
         let listed: BTreeSet<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
         assert_eq!(listed.len(), VARIABLES.len());
-        // These are the build's and the tests' own.
-        let foreign = ["CUDALINK_VERSION", "CUDALINK_TEST_STRICT"];
+        // These are the build's, the tests' and the workers' own.
+        let foreign = [
+            "CUDALINK_VERSION",
+            "CUDALINK_TEST_STRICT",
+            "CUDALINK_RUN_STDIN",
+            "CUDALINK_RUN_WORKER",
+        ];
         let is_variable = |word: &&String| {
             word.strip_prefix("CUDALINK_").is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')

@@ -37,6 +37,8 @@ subcommands! {
     link::Link,
     inspect::Inspect,
     extract::Extract,
+    pack::Pack,
+    prune::Prune,
     run::Run,
     doctor::Doctor,
     toolkit::Toolkit,

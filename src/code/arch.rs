@@ -7,6 +7,8 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::format::fatbin::Entry;
+
 /// What follows the number: nothing, `f` (family-specific) or `a` (exactly this architecture).
 /// The order is the vendor's preference among images of one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -55,6 +57,19 @@ impl Arch {
             number,
             suffix: Suffix::Family,
         }
+    }
+
+    /// The one that a fatbin entry says; none where its number is no architecture's.
+    pub fn of_entry(entry: &Entry<'_>) -> Option<Self> {
+        let number = u16::try_from(entry.arch)
+            .ok()
+            .filter(|&number| number > 0)?;
+        let suffix = match () {
+            () if entry.is_accelerated() => Suffix::Accelerated,
+            () if entry.is_family() => Suffix::Family,
+            () => Suffix::None,
+        };
+        Some(Self { number, suffix })
     }
 
     /// Whether any released tool knows this number, and the suffix exists for it.

@@ -11,6 +11,7 @@ use crate::bytes::Blob;
 use crate::error::{Code, Diagnostic, Error, Result};
 use crate::format::compress::{self, Codec};
 use crate::format::cubin::Cubin;
+use crate::format::fatbin;
 use crate::format::text::until_nul;
 
 /// The kind of an image. Numbers that no tool names are kept.
@@ -29,6 +30,18 @@ pub enum ImageKind {
 }
 
 impl ImageKind {
+    /// By the kind number of a fatbin entry.
+    pub fn of_entry(number: u16) -> Self {
+        match number {
+            fatbin::kind::PTX | fatbin::kind::RELOCATABLE_PTX => Self::Ptx,
+            fatbin::kind::ELF => Self::Cubin,
+            fatbin::kind::LTO_IR => Self::LtoIr,
+            fatbin::kind::INDEX => Self::Index,
+            fatbin::kind::TILE_IR => Self::TileIr,
+            _ => Self::Unknown,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Cubin => "cubin",

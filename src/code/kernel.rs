@@ -91,6 +91,9 @@ pub struct Resources {
     pub surfaces: Option<u32>,
     pub samplers: Option<u32>,
     pub code_bytes: Option<u64>,
+    /// Whether it has tensor core instructions for one block (`.cta_group::1`), and for a pair (`::2`).
+    #[serde(skip)]
+    pub cta_groups: [bool; 2],
 }
 
 /// Register spilling: the bytes moved by each spilling or refilling instruction, once.
@@ -493,6 +496,7 @@ impl Code<'_, '_> {
             surfaces: Some(self.surfaces.len() as u32),
             samplers: Some(self.samplers.len() as u32),
             code_bytes: Some(self.text.size),
+            cta_groups: self.info.cta_groups,
         })
     }
 

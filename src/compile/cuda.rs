@@ -6,6 +6,7 @@ use memchr::memmem;
 use tempfile::TempDir;
 
 use super::{CodeOptions, Compiled, Output, Tools, headers, log, proven};
+use crate::cache;
 use crate::code::Arch;
 use crate::error::{Category, Code, Diagnostic, Error, Result, Severity};
 use crate::ffi::nvrtc;
@@ -73,16 +74,16 @@ pub fn cuda(
         .observer
         .detail(&format!("NVRTC options for `{}`: {given}", source.name));
     let run = tools.workers.run(&library.path, task, &[source.text])?;
-    let (answer, mut results, _) = run.answer(&Told {
+    let mut answered = run.answer(&Told {
         library: &library,
         limits: tools.workers.limits,
         work: worker::Work::Compilation,
         name: &|_| source.name.to_owned(),
         blame: &|finding, _| finding.input(source.name),
     })?;
-    let outcome = known(&answer, target, &source, &library)?;
+    let outcome = known(&answered.answer, target, &source, &library)?;
     let found = log::nvrtc(&outcome.log, source.name);
-    let Some(code) = results.pop() else {
+    let Some(code) = answered.results.pop() else {
         return Err(failed(found, &outcome, &source, &headers, tools));
     };
     let names = options.name_expressions.iter().cloned();
@@ -231,7 +232,7 @@ impl Headers {
         let folders = toolkit::include_folders(library, environment);
         let includes = memmem::find(source.text, b"include").is_some();
         let unpacks = includes && folders.is_empty() && since(BUNDLED_HEADERS);
-        let unpacked = match (library.version, environment.cache_dir()) {
+        let unpacked = match (library.version, cache::folder_of(environment)) {
             (Some(version), Some(cache)) if unpacks => Some(
                 std::path::absolute(cache.join("headers").join(version.to_string()))
                     .map_err(|error| Error::io(&cache, "find", &error))?,

@@ -142,7 +142,7 @@ fn note(message: &str) -> Diagnostic {
 mod tests {
     use super::*;
 
-    fn shown(findings: &[Diagnostic]) -> Vec<(Severity, String, Option<u64>, String)> {
+    fn shown(findings: &[Diagnostic]) -> Vec<(Severity, String, Option<u32>, String)> {
         let shown = findings.iter().map(|finding| {
             (
                 finding.severity,

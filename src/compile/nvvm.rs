@@ -398,7 +398,7 @@ impl Job<'_> {
         tools.observer.detail(&format!("libNVVM options: {given}"));
         let data: Vec<&[u8]> = self.modules.iter().map(|(_, bytes, _)| *bytes).collect();
         let run = tools.workers.run(&library.path, task, &data)?;
-        let (answer, mut results, _) = run.answer(&Told {
+        let mut answered = run.answer(&Told {
             library,
             limits: tools.workers.limits,
             work: worker::Work::Compilation,
@@ -406,12 +406,12 @@ impl Job<'_> {
             blame: &|finding, _| self.blame_all(finding),
         })?;
         let names: Vec<&str> = self.modules.iter().map(|(name, ..)| *name).collect();
-        match results.pop() {
+        match answered.results.pop() {
             Some(code) => {
-                let found = log::nvvm(&answer.log, Severity::Warning, &names);
+                let found = log::nvvm(&answered.answer.log, Severity::Warning, &names);
                 Ok((proven(code, self.output, library)?, found))
             }
-            None => Err(self.failed(&answer, &names, library)),
+            None => Err(self.failed(&answered.answer, &names, library)),
         }
     }
 

@@ -197,12 +197,12 @@ impl Handle<'_> {
     fn fetch(&self, size: GetSize, bytes: GetBytes, call: &str) -> Result<Vec<u8>> {
         let mut length = 0;
         // SAFETY: the handle is live and `length` is a valid place.
-        let code = unsafe { size(self.handle, &mut length) };
-        self.nvrtc.check(code, call)?;
+        let status = unsafe { size(self.handle, &mut length) };
+        self.nvrtc.check(status, call)?;
         let mut buffer = vec![0u8; length];
         // SAFETY: the library writes exactly the `length` bytes it asked for.
-        let code = unsafe { bytes(self.handle, buffer.as_mut_ptr().cast()) };
-        self.nvrtc.check(code, call)?;
+        let status = unsafe { bytes(self.handle, buffer.as_mut_ptr().cast()) };
+        self.nvrtc.check(status, call)?;
         Ok(buffer)
     }
 

@@ -204,6 +204,8 @@ pub struct FunctionInfo<'a> {
     pub blocks_are_clusters: bool,
     /// Named barriers (ABI 8).
     pub barriers: Option<u32>,
+    /// Whether it has tensor core instructions for one block (`.cta_group::1`), and for a pair (`::2`).
+    pub cta_groups: [bool; 2],
     /// Symbols of the functions that are called and not defined here.
     pub externals: Vec<u32>,
     /// The compiler's CUDA release times ten. It stays with the function when that is linked.
@@ -241,6 +243,8 @@ impl<'a> FunctionInfo<'a> {
             Attribute::MAX_CLUSTER_RANK => self.max_cluster_rank = Some(record.number()?),
             Attribute::BLOCKS_ARE_CLUSTERS => self.blocks_are_clusters = true,
             Attribute::NUM_BARRIERS => self.barriers = Some(record.number()?),
+            Attribute::TCGEN05_1CTA_USED => self.cta_groups[0] = true,
+            Attribute::TCGEN05_2CTA_USED => self.cta_groups[1] = true,
             Attribute::EXTERNS => self.externals.extend(record.words()),
             Attribute::CUDA_API_VERSION => self.api_version = Some(record.number()?),
             Attribute::ANNOTATIONS => {

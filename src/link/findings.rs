@@ -71,6 +71,17 @@ pub fn initial_values(name: &str) -> Diagnostic {
     .symbol(name)
 }
 
+/// For `functions` weak functions, of which `example` is one.
+pub fn weak_bodies(functions: usize, example: &str) -> Diagnostic {
+    let message = match functions {
+        1 => format!("`{example}` is compiled differently in several inputs; the first is taken"),
+        _ => format!(
+            "{functions} functions are compiled differently in several inputs; the first of each is taken"
+        ),
+    };
+    Diagnostic::note(Code::DuplicateSymbol, message).symbol(example)
+}
+
 pub fn register_conflict(kernel: &str, limit: u32, callee: &str, needs: u32) -> Diagnostic {
     Diagnostic::error(
         Code::RegisterConflict,
@@ -79,6 +90,16 @@ pub fn register_conflict(kernel: &str, limit: u32, callee: &str, needs: u32) -> 
     .symbol(kernel)
     .hint(format!("raise the limit of `{kernel}` (`__launch_bounds__`, `.maxnreg`, `-maxrregcount`) to {needs} registers"))
     .hint(format!("or compile `{callee}` with `-maxrregcount={limit}`"))
+}
+
+/// Tensor core instructions for one block and for pairs of blocks cannot run in one launch.
+pub fn cta_groups(kernel: &str) -> Diagnostic {
+    Diagnostic::error(
+        Code::KindMismatch,
+        format!("kernel `{kernel}` runs tensor core instructions for single blocks and for pairs (`.cta_group::1` and `::2`)"),
+    )
+    .symbol(kernel)
+    .hint("use one `.cta_group` in all that a kernel calls")
 }
 
 pub fn shared_memory(kernel: &str) -> Diagnostic {

@@ -253,7 +253,7 @@ const TABLE: &[Row] = &[
     gaps("Function '{}' and function '{}' have conflicting cache preference{}",
         |g| Diagnostic::note(Code::KindMismatch, format!("`{}` and `{}` prefer different cache sizes", g[0], g[1])).symbol(g[0])),
     gaps("Function '{}' uses single CTA(.cta_group::1) and CTA pair granularity(.cta_group::2){}",
-        |g| Diagnostic::error(Code::KindMismatch, format!("`{}` reaches code for single blocks and code for pairs of blocks (`.cta_group::1` and `::2`)", g[0])).symbol(g[0])),
+        |g| findings::cta_groups(g[0])),
     gaps("Function '{}' has address taken but no calls to it found",
         |g| Diagnostic::note(Code::UnusedInput, format!("the address of `{}` is taken, but nothing calls it", g[0])).symbol(g[0])),
     // Resources.

@@ -167,7 +167,11 @@ impl NvJitLink<'_> {
             known,
             ..Made::default()
         };
-        let (answer, mut results, printed) = run.answer(&Told {
+        let worker::Answered {
+            answer,
+            mut results,
+            printed,
+        } = run.answer(&Told {
             library: self.library,
             limits: self.workers.limits,
             work: worker::Work::Link,

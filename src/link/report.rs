@@ -39,6 +39,8 @@ pub struct Report {
     pub outputs: Vec<OutputReport>,
     /// Headers that sources included, but for those that the compiler brings itself.
     pub headers: Vec<PathBuf>,
+    /// Of a link for several architectures: the link for each.
+    pub links: Vec<Self>,
     pub diagnostics: Vec<Diagnostic>,
     pub timings: Timings,
 }
@@ -60,6 +62,7 @@ impl Default for Report {
             steps: Vec::new(),
             outputs: Vec::new(),
             headers: Vec::new(),
+            links: Vec::new(),
             diagnostics: Vec::new(),
             timings: Timings::default(),
         }
@@ -115,13 +118,15 @@ pub struct StepReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OutputReport {
     pub path: String,
-    pub kind: Emit,
-    pub arch: Arch,
+    /// `cubin`, `ptx`, `lto-ir`, `fatbin` or `object`.
+    pub kind: String,
+    /// Of each image in it.
+    pub archs: Vec<Arch>,
     /// In bytes.
     pub size: u64,
     /// Of the content, in hexadecimal.
     pub blake3: String,
-    /// Null for LTO-IR, whose kernels nobody can read.
+    /// Null for LTO-IR, whose kernels nobody can read, and where there are several images.
     pub kernels: Option<Vec<Kernel>>,
 }
 
@@ -145,8 +150,8 @@ impl OutputReport {
         });
         Self {
             path,
-            kind,
-            arch,
+            kind: kind.as_str().to_owned(),
+            archs: vec![arch],
             size: bytes.len() as u64,
             blake3: blake3::hash(bytes).to_hex().to_string(),
             kernels,

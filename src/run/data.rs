@@ -162,11 +162,24 @@ fn open(path: &Path) -> Result<Blob> {
 }
 
 fn fill_init(kind: Type, init: &Init, first: u64, out: &mut [u8]) {
-    let elements = (first..).zip(out.chunks_exact_mut(kind.size()));
     match init {
-        Init::Value(value) => elements.for_each(|(_, out)| out.copy_from_slice(value)),
-        Init::Iota => elements.for_each(|(at, out)| kind.write_count(at, out)),
-        Init::Rand(seed) => elements.for_each(|(at, out)| random(kind, *seed, at, out)),
+        Init::Value(value) => repeat(value, out),
+        Init::Iota => kind.write_counts(first, out),
+        Init::Rand(seed) => {
+            let elements = (first..).zip(out.chunks_exact_mut(kind.size()));
+            elements.for_each(|(at, out)| random(kind, *seed, at, out));
+        }
+    }
+}
+
+/// Fills `out` with `value` again and again, doubling what is there: as fast as memory is.
+fn repeat(value: &[u8], out: &mut [u8]) {
+    let mut done = value.len().min(out.len());
+    out[..done].copy_from_slice(&value[..done]);
+    while done < out.len() {
+        let more = done.min(out.len() - done);
+        out.copy_within(..more, done);
+        done += more;
     }
 }
 

@@ -424,7 +424,7 @@ fn complete(prepared: &mut Prepared, function: &Function<'_>) -> Result<()> {
 
 /// The driver's own list of the parameters has to be the one that the arguments were laid out by.
 fn check_parameters(prepared: &Prepared, function: &Function<'_>) -> Result<()> {
-    let Some(told) = function.parameters()? else {
+    let Some(told) = function.parameters(prepared.plan.arguments.len())? else {
         return Ok(());
     };
     let planned: Vec<(u32, u32)> = prepared

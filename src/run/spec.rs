@@ -339,11 +339,6 @@ enum Form {
 /// `--attr` names, with what cuda.h calls the values.
 const ATTRIBUTES: &[(&str, AttributeKind, Form)] = &[
     ("cooperative", AttributeKind::Cooperative, Form::Flag),
-    (
-        "sync-policy",
-        AttributeKind::SyncPolicy,
-        Form::Choice(&[("auto", 1), ("spin", 2), ("yield", 3), ("blocking", 4)]),
-    ),
     ("cluster", AttributeKind::Cluster, Form::Dims),
     (
         "cluster-scheduling",
@@ -629,7 +624,7 @@ mod tests {
             "carveout=101",
             "carveout",
             "pdl=maybe",
-            "sync-policy=0",
+            "sync-policy=spin",
             "cluster=0",
         ] {
             assert!(attribute(text).is_err(), "{text}");

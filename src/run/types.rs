@@ -202,25 +202,35 @@ impl Type {
             .then(|| value.to_le_bytes()[..self.size()].to_vec())
     }
 
-    /// Writes `count` as this type: integers wrap around, floats round, a bool is the lowest bit.
-    pub fn write_count(self, count: u64, out: &mut [u8]) {
-        match self {
-            Self::Bool => out[0] = (count & 1) as u8,
-            Self::F16 => out.copy_from_slice(&f16::from_f64(count as f64).to_le_bytes()),
-            Self::Bf16 => out.copy_from_slice(&bf16::from_f64(count as f64).to_le_bytes()),
-            Self::F32 => out.copy_from_slice(&(count as f32).to_le_bytes()),
-            Self::F64 => out.copy_from_slice(&(count as f64).to_le_bytes()),
-            Self::C64 | Self::C128 => {
-                let (re, im) = out.split_at_mut(self.word());
-                let part = if self == Self::C64 {
-                    Self::F32
-                } else {
-                    Self::F64
-                };
-                part.write_count(count, re);
-                im.fill(0);
+    /// Fills `out` with `first`, `first + 1`, …: integers wrap around, floats round, a bool is the lowest bit.
+    pub fn write_counts(self, first: u64, out: &mut [u8]) {
+        /// One loop for each type, which the compiler makes fast.
+        fn fill<const N: usize>(first: u64, out: &mut [u8], element: impl Fn(u64) -> [u8; N]) {
+            for (count, out) in (first..).zip(out.as_chunks_mut().0) {
+                *out = element(count);
             }
-            _ => out.copy_from_slice(&count.to_le_bytes()[..self.size()]),
+        }
+        match self {
+            Self::Bool => fill(first, out, |count| [count as u8 & 1]),
+            Self::I8 | Self::U8 => fill(first, out, |count| [count as u8]),
+            Self::I16 | Self::U16 => fill(first, out, |count| (count as u16).to_le_bytes()),
+            Self::I32 | Self::U32 => fill(first, out, |count| (count as u32).to_le_bytes()),
+            Self::I64 | Self::U64 => fill(first, out, u64::to_le_bytes),
+            Self::F16 => fill(first, out, |count| {
+                f16::from_f64(count as f64).to_le_bytes()
+            }),
+            Self::Bf16 => fill(first, out, |count| {
+                bf16::from_f64(count as f64).to_le_bytes()
+            }),
+            Self::F32 => fill(first, out, |count| (count as f32).to_le_bytes()),
+            Self::F64 => fill(first, out, |count| (count as f64).to_le_bytes()),
+            // The imaginary part is zero.
+            Self::C64 => fill(first, out, |count| {
+                u64::from((count as f32).to_bits()).to_le_bytes()
+            }),
+            Self::C128 => fill(first, out, |count| {
+                u128::from((count as f64).to_bits()).to_le_bytes()
+            }),
         }
     }
 
@@ -372,7 +382,7 @@ mod tests {
     fn counting_up_wraps_and_rounds() {
         let write = |kind: Type, count| {
             let mut out = vec![0; kind.size()];
-            kind.write_count(count, &mut out);
+            kind.write_counts(count, &mut out);
             kind.text(&out)
         };
         assert_eq!(write(Type::U8, 257), "1");

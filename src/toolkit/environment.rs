@@ -129,56 +129,11 @@ impl Environment {
         };
         base.map(|base| base.join("cudalink"))
     }
-
-    /// Where the user's programs keep what they can make again: `CUDALINK_CACHE_DIR`, or `cudalink` in the system's
-    /// usual folder. `None` where neither that nor a home is set.
-    pub fn cache_dir(&self) -> Option<PathBuf> {
-        if let Some(folder) = self.path("CUDALINK_CACHE_DIR") {
-            return Some(folder);
-        }
-        let home = || self.path("HOME");
-        match self.platform.os {
-            Os::Windows => self
-                .path("LOCALAPPDATA")
-                .map(|base| base.join("cudalink").join("cache")),
-            Os::MacOs => home().map(|home| home.join("Library/Caches/cudalink")),
-            Os::Linux => self
-                .path("XDG_CACHE_HOME")
-                .filter(|folder| folder.is_absolute())
-                .or_else(|| home().map(|home| home.join(".cache")))
-                .map(|base| base.join("cudalink")),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_cache_folder_of_each_system() {
-        let folder = |os, variables: &[(&str, &str)]| {
-            let mut environment = Environment::of("/", variables.iter().copied());
-            environment.platform.os = os;
-            environment.cache_dir()
-        };
-        let home = ("HOME", "/home/u");
-        let of = |path: &str| Some(PathBuf::from(path));
-        assert_eq!(folder(Os::Linux, &[home]), of("/home/u/.cache/cudalink"));
-        assert_eq!(
-            folder(Os::Linux, &[home, ("XDG_CACHE_HOME", "/c")]),
-            of("/c/cudalink")
-        );
-        assert_eq!(
-            folder(Os::MacOs, &[home]),
-            of("/home/u/Library/Caches/cudalink")
-        );
-        assert_eq!(
-            folder(Os::Linux, &[home, ("CUDALINK_CACHE_DIR", "/x")]),
-            of("/x")
-        );
-        assert_eq!(folder(Os::Windows, &[home]), None);
-    }
 
     #[test]
     fn the_data_folder_of_each_system() {

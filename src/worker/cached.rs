@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::link::{Answer, Task};
-use super::protocol::pieces;
-use super::{End, Run, Step, Workers};
+use super::protocol::{self, Step};
+use super::{End, Run, Workers};
 use crate::bytes::Blob;
 use crate::cache::{self, Cache, Key};
 use crate::error::Result;
@@ -15,10 +15,10 @@ use crate::toolkit::Candidate;
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     answer: Answer,
-    /// Bytes of each result.
-    results: Vec<usize>,
     printed: Vec<(Step, String)>,
     step: Step,
+    /// Bytes of each result.
+    results: Vec<usize>,
 }
 
 impl Workers<'_> {
@@ -73,9 +73,9 @@ fn write(run: &Run<Answer>, names: &[String]) -> Option<Vec<u8>> {
     }
     let mut kept = Kept {
         answer: answer.clone(),
-        results: results.iter().map(|result| result.len()).collect(),
         printed: run.printed.clone(),
         step: run.step,
+        results: results.iter().map(|result| result.len()).collect(),
     };
     kept.texts(|text| to_numbers(text, names));
     let mut bytes = serde_json::to_vec(&kept).ok()?;
@@ -94,7 +94,7 @@ fn read(bytes: Vec<u8>, names: &[String]) -> Option<Run<Answer>> {
     kept.texts(|text| to_names(text, names));
     kept.answer.load_ms = 0.0;
     Some(Run {
-        end: End::Answered(kept.answer, pieces(&payload, kept.results)),
+        end: End::Answered(kept.answer, protocol::pieces(&payload, kept.results)),
         printed: kept.printed,
         step: kept.step,
     })

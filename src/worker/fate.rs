@@ -25,18 +25,28 @@ pub enum Work {
     Compilation,
 }
 
-/// What a library printed at each step.
-pub type Printed = Vec<(Step, String)>;
+/// What a worker answered.
+#[derive(Debug)]
+pub struct Answered<A> {
+    pub answer: A,
+    pub results: Vec<Blob>,
+    /// Text that the library printed, with the step at which it did.
+    pub printed: Vec<(Step, String)>,
+}
 
 impl<A> Run<A> {
-    /// The answer, the results, and what the library printed at each step.
+    /// The answer, if there is one.
     ///
     /// # Errors
     /// Where there is no answer: the library crashed, cannot be loaded, took too long or too much memory, or the user
     /// interrupted it.
-    pub fn answer(self, told: &Told<'_>) -> Result<(A, Vec<Blob>, Printed)> {
+    pub fn answer(self, told: &Told<'_>) -> Result<Answered<A>> {
         match self.end {
-            End::Answered(answer, results) => Ok((answer, results, self.printed)),
+            End::Answered(answer, results) => Ok(Answered {
+                answer,
+                results,
+                printed: self.printed,
+            }),
             End::Died(status) => Err(told.died(status, self.step, &self.printed)),
             End::TimedOut => Err(told.timed_out(self.step)),
             End::Interrupted => Err(interrupted()),

@@ -18,7 +18,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 pub use child::serve;
-pub use fate::{Told, Work};
+pub use fate::{Answered, Told, Work};
 pub use protocol::{Ask, Source, Step};
 
 use crate::bytes::Blob;

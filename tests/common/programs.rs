@@ -92,7 +92,7 @@ pub fn extern_function(name: &str) -> String {
 }
 
 /// A function of one pointer that needs about `registers` registers.
-fn heavy(name: &str, registers: usize) -> String {
+pub fn heavy(name: &str, registers: usize) -> String {
     let mut text = format!(
         ".visible .func {name}(.param .b64 p) {{ .reg .b64 %d<3>; .reg .b32 %r<300>; ld.param.u64 %d1, [p];\n"
     );
@@ -110,6 +110,14 @@ fn heavy(name: &str, registers: usize) -> String {
 
 fn call_heavy(name: &str) -> String {
     format!("{{ .param .b64 q; st.param.b64 [q], %d1; call {name}, (q); }}")
+}
+
+/// A kernel of at most `limit` registers that calls a function like [`heavy`].
+pub fn limited(limit: u32, callee: &str, declare: &str) -> String {
+    let call = call_heavy(callee);
+    format!(
+        "{declare}.visible .entry k(.param .u64 p) .maxnreg {limit} {{ .reg .b64 %d<3>; ld.param.u64 %d1, [p]; {call} ret; }}\n"
+    )
 }
 
 fn functions() -> Vec<Program> {
@@ -412,12 +420,6 @@ fn variables() -> Vec<Program> {
 
 fn kernels() -> Vec<Program> {
     let weak = |parameters: &str| format!(".weak .entry k({parameters}) {{ ret; }}\n");
-    let limited = |limit: u32, callee: &str, declare: &str| {
-        format!(
-            "{declare}.visible .entry k(.param .u64 p) .maxnreg {limit} {{ .reg .b64 %d<3>; ld.param.u64 %d1, [p]; {} ret; }}\n",
-            call_heavy(callee)
-        )
-    };
     let extern_heavy = ".extern .func f(.param .b64 p);\n";
     let indirect = |parameter: &str| {
         format!(

@@ -1,4 +1,5 @@
 mod inputs;
+mod many;
 mod plan;
 pub mod spellings;
 
@@ -18,9 +19,12 @@ use crate::link::report::OutputReport;
 use crate::link::{
     Emit, FastCompile, Lto, Members, Options, Report, Request, SourceOptions, Tools, artifact,
 };
+use crate::pack::{Codec, HostTarget, symbol_from_name, write_object};
 use crate::ui::table::human_bytes;
 use crate::worker::{Limits, Workers, this_program};
 use inputs::Inputs;
+
+pub use inputs::refuse_as_output;
 
 /// Link device code
 #[derive(Debug, clap::Args)]
@@ -29,12 +33,13 @@ use inputs::Inputs;
     content, and links them with nvJitLink, which is fetched if there is none. Whatever is wrong with the link is told \
     before and after, and nothing is written unless the result holds all that it should.")]
 #[command(after_help = "Examples:
-  cudalink link a.ltoir b.a -o out.cubin             link-time optimisation, for the architecture of the inputs
-  cudalink link --arch sm_90a main.o -Llib -lhelpers  relocatable code of nvcc -dc objects and an archive
-  cudalink link --emit ptx a.ltoir -o -              what link-time optimisation made, as PTX
-  cudalink link -r a.cubin b.cubin -o ab.cubin       a result to be linked again
-  cudalink link a.o b.o --dry-run                    what would be linked, and why
-  nvlink's and nvcc's spellings (-arch=sm_90 -maxrregcount=64 -dlto) are understood.
+  cudalink link a.ltoir b.a -o out.cubin               link-time optimisation, for the architecture of the inputs
+  cudalink link --arch sm_90a main.o -Llib -lhelpers   relocatable code of nvcc -dc objects and an archive
+  cudalink link --emit ptx a.ltoir -o -                what link-time optimisation made, as PTX
+  cudalink link k.cu lib.bc --arch sm_90,sm_100f,compute_100 --emit fatbin
+  cudalink link -r a.cubin b.cubin -o ab.cubin         a result to be linked again
+  cudalink link a.o b.o --dry-run                      what would be linked, and why
+nvlink's and nvcc's spellings (-arch=sm_90 -maxrregcount=64 -dlto) are understood.
 
 Several inputs may define one weak symbol: the first in the order of the command line is taken.")]
 pub struct Opts {
@@ -43,9 +48,10 @@ pub struct Opts {
     /// The file to write; `-` is standard output [default: out.cubin, out.ptx or out.ltoir]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it
-    #[arg(long, value_name = "ARCH", value_parser = parse_target)]
-    arch: Option<TargetArch>,
+    /// The architecture to link for, such as sm_90a, or `native`; left out, the inputs tell it. Several, and compute_90
+    /// for PTX, go into a fatbin or object
+    #[arg(long, value_name = "ARCH", value_parser = parse_target, value_delimiter = ',')]
+    arch: Vec<TargetArch>,
     /// What to make
     #[arg(long, value_name = "KIND", value_enum, default_value_t)]
     emit: EmitArg,
@@ -61,6 +67,8 @@ pub struct Opts {
     source: SourceFlags,
     #[command(flatten)]
     choice: ChoiceFlags,
+    #[command(flatten)]
+    container: ContainerFlags,
     #[command(flatten)]
     libraries: LibraryFlags,
     #[command(flatten)]
@@ -172,6 +180,21 @@ struct ChoiceFlags {
     deny: Vec<Code>,
 }
 
+/// What holds the results of several architectures.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Fatbins and objects")]
+struct ContainerFlags {
+    /// How images are stored in a fatbin
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    compress: Codec,
+    /// The symbol that stands for the fatbin in an object [default: from the output's name]
+    #[arg(long, value_name = "NAME")]
+    symbol: Option<String>,
+    /// What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]
+    #[arg(long, value_name = "TARGET")]
+    host_target: Option<HostTarget>,
+}
+
 /// How the work is done and told.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Process")]
@@ -185,6 +208,9 @@ struct ProcessFlags {
     /// Have the library tell how long its phases take, in the report
     #[arg(long)]
     time: bool,
+    /// Links at the same time, when there are several architectures [default: as CPUs and memory allow]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u8).range(1..))]
+    jobs: Option<u8>,
     /// Neither use nor keep results of earlier links
     #[arg(long)]
     no_cache: bool,
@@ -204,6 +230,10 @@ enum EmitArg {
     Ptx,
     /// One LTO-IR of many.
     Ltoir,
+    /// A link for each architecture, in one fatbin.
+    Fatbin,
+    /// A host object that carries the fatbin.
+    Object,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -223,7 +253,10 @@ enum MembersArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TargetArch {
-    Named(Arch),
+    Named {
+        arch: Arch,
+        is_virtual: bool,
+    },
     /// That of the first device.
     Native,
 }
@@ -253,7 +286,7 @@ impl Opts {
         let output = self
             .output
             .clone()
-            .unwrap_or_else(|| PathBuf::from(default_name(request.emit)));
+            .unwrap_or_else(|| PathBuf::from(self.default_name()));
         inputs::refuse_as_output(&request.inputs, &output)?;
         let settings = self.libraries.settings(context);
         let program = this_program()?;
@@ -274,6 +307,9 @@ impl Opts {
             cache: &cache,
             observer: &context.printer,
         };
+        if self.emits_container() && !self.process.dry_run {
+            return self.container(context, &request, &output, &tools, report);
+        }
         if self.process.dry_run {
             crate::link::plan(&request, &tools, report)?;
             let to_stdout = self.process.report.as_deref() == Some(Path::new("-"));
@@ -288,17 +324,113 @@ impl Opts {
         self.write(context, &output, &result, report)
     }
 
+    fn default_name(&self) -> &'static str {
+        match self.emit {
+            EmitArg::Cubin => "out.cubin",
+            EmitArg::Ptx => "out.ptx",
+            EmitArg::Ltoir => "out.ltoir",
+            EmitArg::Fatbin => "out.fatbin",
+            EmitArg::Object => "out.o",
+        }
+    }
+
+    fn emits_container(&self) -> bool {
+        matches!(self.emit, EmitArg::Fatbin | EmitArg::Object)
+    }
+
+    /// Links for each architecture, and puts the results into one file.
+    fn container(
+        &self,
+        context: &Context,
+        request: &Request,
+        output: &Path,
+        tools: &Tools<'_>,
+        report: &mut Report,
+    ) -> Result<()> {
+        if request.relocatable {
+            return Err(Error::usage(
+                "a relocatable result cannot be loaded, so it goes into no fatbin",
+            )
+            .hint("leave out `-r` or `--emit`"));
+        }
+        let targets = match self.arch[..] {
+            // What the inputs leave, as in any link.
+            [] => {
+                let mut planned = Report::default();
+                crate::link::plan(request, tools, &mut planned)?;
+                many::targets(
+                    &planned
+                        .target
+                        .map(|arch| TargetArch::Named {
+                            arch,
+                            is_virtual: false,
+                        })
+                        .into_iter()
+                        .collect::<Vec<_>>(),
+                )?
+            }
+            _ => many::targets(&self.arch)?,
+        };
+        let jobs = self
+            .process
+            .jobs
+            .map_or_else(many::default_jobs, usize::from);
+        let results = many::link(request, &targets, jobs, tools, report)?;
+        let fatbin = many::fatbin(&targets, &results, self.container.compress)?;
+        let (kind, bytes) = match self.emit {
+            EmitArg::Object => {
+                let symbol = self
+                    .container
+                    .symbol
+                    .clone()
+                    .unwrap_or_else(|| symbol_from_name(output));
+                let host = self
+                    .container
+                    .host_target
+                    .map_or_else(HostTarget::current, Ok)?;
+                ("object", write_object(&fatbin, &symbol, host)?)
+            }
+            _ => ("fatbin", fatbin),
+        };
+        report.ok = true;
+        let made = OutputReport {
+            path: output.display().to_string(),
+            kind: kind.to_owned(),
+            archs: targets.iter().map(|target| target.arch).collect(),
+            size: bytes.len() as u64,
+            blake3: blake3::hash(&bytes).to_hex().to_string(),
+            kernels: None,
+        };
+        match output == Path::new("-") {
+            true => context.printer.binary(&bytes)?,
+            false => {
+                artifact::write(output, &bytes)?;
+                context.printer.status(&summary(&made, report));
+            }
+        }
+        report.outputs.push(made);
+        Ok(())
+    }
+
     fn request(&self) -> Result<Request> {
-        let target = match self.arch {
-            None => None,
-            Some(TargetArch::Named(arch)) => Some(arch),
-            Some(TargetArch::Native) => Some(native()?),
+        let target = match self.arch[..] {
+            [] => None,
+            [TargetArch::Named { arch, .. }] => Some(arch),
+            [TargetArch::Native] => Some(native()?),
+            // Each link gets its own.
+            _ if self.emits_container() => None,
+            _ => {
+                return Err(
+                    Error::usage("several architectures go into a fatbin or an object")
+                        .hint("add `--emit fatbin` or `--emit object`"),
+                );
+            }
         };
         Ok(Request {
             inputs: self.inputs.open()?,
             target,
             emit: match self.emit {
-                EmitArg::Cubin => Emit::Cubin,
+                EmitArg::Cubin | EmitArg::Fatbin | EmitArg::Object => Emit::Cubin,
                 EmitArg::Ptx => Emit::Ptx,
                 EmitArg::Ltoir => Emit::LtoIr,
             },
@@ -411,24 +543,19 @@ fn summary(made: &OutputReport, report: &Report) -> String {
             .map_or(String::new(), |version| format!(" {version}"));
         format!(" (nvJitLink{version})")
     });
-    let kind = match (made.kind, report.relocatable) {
-        (Emit::Cubin, true) => "relocatable cubin",
-        (kind, _) => kind.as_str(),
+    let relocatable = if report.relocatable {
+        "relocatable "
+    } else {
+        ""
     };
+    let kind = format!("{relocatable}{}", made.kind);
+    let archs: Vec<String> = made.archs.iter().map(Arch::to_string).collect();
     format!(
         "{}: {} {kind}, {kernels}{}{by}",
         made.path,
-        made.arch,
+        archs.join(", "),
         human_bytes(made.size)
     )
-}
-
-fn default_name(emit: Emit) -> &'static str {
-    match emit {
-        Emit::Cubin => "out.cubin",
-        Emit::Ptx => "out.ptx",
-        Emit::LtoIr => "out.ltoir",
-    }
 }
 
 fn parse_target(text: &str) -> Result<TargetArch, String> {
@@ -443,7 +570,8 @@ fn parse_target(text: &str) -> Result<TargetArch, String> {
             known.join(", ")
         ));
     }
-    Ok(TargetArch::Named(arch))
+    let is_virtual = text.starts_with("compute_");
+    Ok(TargetArch::Named { arch, is_virtual })
 }
 
 /// The architecture of the first device.
@@ -534,11 +662,11 @@ mod tests {
     fn targets() {
         assert_eq!(parse_target("native"), Ok(TargetArch::Native));
         for text in ["sm_90", "90", "9.0", "compute_90"] {
-            assert_eq!(
-                parse_target(text),
-                Ok(TargetArch::Named(Arch::new(90))),
-                "{text}"
-            );
+            let named = TargetArch::Named {
+                arch: Arch::new(90),
+                is_virtual: text.starts_with("compute"),
+            };
+            assert_eq!(parse_target(text), Ok(named), "{text}");
         }
         assert!(parse_target("sm_99").unwrap_err().contains("sm_90a"));
     }

@@ -118,7 +118,7 @@ impl Expander<'_> {
         let cubin = match Cubin::parse(&blob) {
             Ok(cubin) => cubin,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
@@ -146,7 +146,7 @@ impl Expander<'_> {
         let ptx = match Ptx::parse_header(&blob) {
             Ok(ptx) => ptx,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
@@ -232,7 +232,7 @@ impl Expander<'_> {
         let Some(stored) = place.blob(start..start + stored.len()) else {
             return;
         };
-        let kind = kind_of(entry.kind);
+        let kind = ImageKind::of_entry(entry.kind);
         let compression = Compression::from(entry.codec());
         let peek = (kind == ImageKind::Cubin && compression == Compression::None)
             .then(|| Peek::read(&stored));
@@ -325,7 +325,7 @@ impl Expander<'_> {
                 group: group.clone(),
                 range,
             };
-            let kind = kind_of(member.entry.kind);
+            let kind = ImageKind::of_entry(member.entry.kind);
             let mut image = place.image(kind, member.entry.offset, data, member.size);
             describe(&mut image, &member.entry, container);
             image.compression = compression;
@@ -359,7 +359,7 @@ fn describe(image: &mut Image, entry: &Entry<'_>, container: u32) {
     if image.kind == ImageKind::Unknown {
         image.kind_number = Some(entry.kind);
     }
-    image.arch = arch_in_entry(entry);
+    image.arch = Arch::of_entry(entry);
     image.arch_source = image.arch.map(|_| "fatbin entry");
     image.name = entry
         .identifier()
@@ -406,29 +406,6 @@ fn mark_relocatable(image: &mut Image, stage: Stage) {
     if stage == Stage::Relocatable && image.loadable == Loadable::Yes {
         image.loadable = Loadable::RelocatableOnly;
     }
-}
-
-fn kind_of(number: u16) -> ImageKind {
-    match number {
-        fatbin::kind::PTX | fatbin::kind::RELOCATABLE_PTX => ImageKind::Ptx,
-        fatbin::kind::ELF => ImageKind::Cubin,
-        fatbin::kind::LTO_IR => ImageKind::LtoIr,
-        fatbin::kind::INDEX => ImageKind::Index,
-        fatbin::kind::TILE_IR => ImageKind::TileIr,
-        _ => ImageKind::Unknown,
-    }
-}
-
-fn arch_in_entry(entry: &Entry<'_>) -> Option<Arch> {
-    let number = u16::try_from(entry.arch)
-        .ok()
-        .filter(|&number| number > 0)?;
-    let suffix = match () {
-        () if entry.is_accelerated() => Suffix::Accelerated,
-        () if entry.is_family() => Suffix::Family,
-        () => Suffix::None,
-    };
-    Some(Arch { number, suffix })
 }
 
 fn arch_of(target: &Target) -> Arch {

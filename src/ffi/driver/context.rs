@@ -220,13 +220,14 @@ impl Function<'_> {
         })
     }
 
-    /// Offset and size of each parameter; `None` with drivers before CUDA 12.4, which do not tell.
-    pub fn parameters(&self) -> Result<Option<Vec<(u32, u32)>>> {
+    /// Offset and size of the first `count` parameters, fewer if there are fewer; `None` with drivers before CUDA 12.4,
+    /// which do not tell. Asking past the last one is an error to the driver, which tools that watch it report.
+    pub fn parameters(&self, count: usize) -> Result<Option<Vec<(u32, u32)>>> {
         if !self.api.has_func_get_param_info() {
             return Ok(None);
         }
         let mut all = Vec::new();
-        loop {
+        while all.len() < count {
             let (mut offset, mut size) = (0, 0);
             // SAFETY: the call writes two sizes.
             let told = unsafe {
@@ -236,10 +237,11 @@ impl Function<'_> {
             match told {
                 Ok(()) => all.push((offset as u32, size as u32)),
                 // Past the last one.
-                Err(error) if error.code() == Some(code::INVALID_VALUE) => return Ok(Some(all)),
+                Err(error) if error.code() == Some(code::INVALID_VALUE) => break,
                 Err(error) => return Err(error),
             }
         }
+        Ok(Some(all))
     }
 
     /// Lets a launch ask for up to so many bytes of dynamic shared memory.

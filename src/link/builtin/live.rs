@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::Identity;
-use super::merge::{FunctionId, Program, PrototypeId, Rank, SymbolId};
+use super::program::{FunctionId, Program, PrototypeId, Rank, SymbolId};
 use crate::error::{Category, Code, Diagnostic, Error, Result};
 
 /// Functions the driver provides, never undefined in a link of CUDA 13.5.

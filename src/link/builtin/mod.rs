@@ -13,9 +13,12 @@
 //!
 //! [`Code::BuiltinUnsupported`]: crate::error::Code::BuiltinUnsupported
 
+mod known;
 mod layout;
+mod limits;
 mod live;
 mod merge;
+mod program;
 mod read;
 mod relocate;
 mod resources;
@@ -73,6 +76,7 @@ pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8
     let program = merge::merge(&units)?;
     let live = live::find(&program, identity)?;
     let layout = layout::lay_out(&program, &live)?;
+    limits::check(&program, &layout)?;
     let resources = resources::propagate(&program, &live)?;
     let relocated = relocate::relocate(&program, &live, &layout)?;
     write::write(&program, &live, &layout, &resources, &relocated, identity)

@@ -3,19 +3,11 @@
 use std::borrow::Cow;
 
 use super::Input;
+use super::known::{self, Role, relocation};
 use crate::code::{Arch, Suffix};
 use crate::error::{Code, Error, Malformed, Result};
 use crate::format::cubin::{Binding, Cubin, Place, SectionKind, Stage, Symbol, SymbolKind};
-
-/// Architectures whose links were compared with nvlink's.
-const KNOWN: [u16; 6] = [75, 80, 86, 87, 89, 90];
-
-/// Attributes of `.nv.info` whose treatment in a link is known, by `EIATTR` number.
-const KNOWN_ATTRIBUTES: &[u8] = &[
-    0x04, 0x05, 0x0a, 0x0f, 0x10, 0x11, 0x12, 0x17, 0x19, 0x1b, 0x1c, 0x1d, 0x1e, 0x21, 0x23, 0x25,
-    0x28, 0x29, 0x2a, 0x2e, 0x2f, 0x30, 0x31, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3d, 0x3e, 0x3f,
-    0x40, 0x41, 0x44, 0x45, 0x46, 0x4a, 0x4c, 0x50, 0x55, 0x65, 0x66, 0x68, 0x6d,
-];
+use crate::format::nv_info::Attribute;
 
 /// One input after reading.
 #[derive(Debug)]
@@ -34,30 +26,6 @@ pub(super) struct Unit<'a> {
     pub prototypes: Vec<(usize, &'a str)>,
     pub compat: Option<Vec<RawAttribute<'a>>>,
     pub tool_note: &'a [u8],
-}
-
-/// What a section is for; the name decides, since one name has had several types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Tables that are made anew.
-    Table,
-    Text,
-    /// `.nv.constant0.<kernel>`: parameters.
-    Parameters,
-    /// `.nv.constant2.<function>`: the compiler's own constants.
-    CompilerConstants,
-    /// `.nv.constant3`: `__constant__` variables.
-    Constants,
-    Global,
-    GlobalInit,
-    /// Static shared memory of one function.
-    Shared,
-    /// `.nv_debug.shared`: shared variables that other units may name.
-    DebugShared,
-    Debug,
-    Info,
-    FunctionInfo,
-    Relocations,
 }
 
 #[derive(Debug)]
@@ -221,7 +189,7 @@ fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
         number: from.number,
         suffix,
     };
-    if !KNOWN.contains(&from.number) || suffix == Suffix::Family {
+    if !known::ARCHITECTURES.contains(&from.number) || suffix == Suffix::Family {
         return Err(unsupported(
             name,
             format_args!("code for {arch}; it links sm_75 to sm_90a"),
@@ -259,45 +227,6 @@ fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
     }
 }
 
-fn role(name: &str) -> Option<Role> {
-    const EXACT: &[(&str, Role)] = &[
-        ("", Role::Table),
-        (".shstrtab", Role::Table),
-        (".strtab", Role::Table),
-        (".symtab", Role::Table),
-        (".symtab_shndx", Role::Table),
-        (".note.nv.tkinfo", Role::Table),
-        (".note.nv.cuinfo", Role::Table),
-        (".note.nv.cuver", Role::Table),
-        (".nv.compat", Role::Table),
-        (".nv.callgraph", Role::Table),
-        (".nv.prototype", Role::Table),
-        (".nv.rel.action", Role::Table),
-        (".nv.shared.reserved.0", Role::Table),
-        (".nv.info", Role::Info),
-        (".nv.constant3", Role::Constants),
-        (".nv.global", Role::Global),
-        (".nv.global.init", Role::GlobalInit),
-        (".nv_debug.shared", Role::DebugShared),
-    ];
-    const PREFIX: &[(&str, Role)] = &[
-        (".text.", Role::Text),
-        (".nv.info.", Role::FunctionInfo),
-        (".nv.constant0.", Role::Parameters),
-        (".nv.constant2.", Role::CompilerConstants),
-        (".nv.shared.", Role::Shared),
-        (".debug_", Role::Debug),
-        (".nv_debug_", Role::Debug),
-        (".rel.", Role::Relocations),
-        (".rela.", Role::Relocations),
-    ];
-    EXACT
-        .iter()
-        .find(|(exact, _)| *exact == name)
-        .or_else(|| PREFIX.iter().find(|(prefix, _)| name.starts_with(prefix)))
-        .map(|(_, role)| *role)
-}
-
 fn read_section<'a>(
     input: &str,
     section: &crate::format::cubin::Section<'a>,
@@ -305,9 +234,21 @@ fn read_section<'a>(
     count: usize,
 ) -> Result<Section<'a>> {
     let name = plain(input, &section.name)?;
-    let Some(role) = role(name) else {
+    let Some((role, kinds, flags)) = known::section(name) else {
         return Err(unsupported(input, format_args!("section `{name}`")));
     };
+    if !kinds.contains(&section.kind.0) {
+        return Err(unsupported(
+            input,
+            format_args!("section `{name}` of type {}", section.kind),
+        ));
+    }
+    if section.flags & !flags != 0 {
+        return Err(unsupported(
+            input,
+            format_args!("flags {:#x} of section `{name}`", section.flags),
+        ));
+    }
     let belongs = matches!(
         role,
         Role::Parameters | Role::CompilerConstants | Role::FunctionInfo | Role::Relocations
@@ -321,14 +262,18 @@ fn read_section<'a>(
         Role::Info | Role::FunctionInfo => attributes(input, data)?,
         _ => Vec::new(),
     };
-    if matches!(role, Role::Info | Role::FunctionInfo)
-        && let Some(unknown) = attributes
-            .iter()
-            .find(|attribute| !KNOWN_ATTRIBUTES.contains(&attribute.number))
+    let known = match role {
+        Role::Info => known::GLOBAL_ATTRIBUTES,
+        _ => known::FUNCTION_ATTRIBUTES,
+    };
+    if let Some(unknown) = attributes
+        .iter()
+        .map(|attribute| Attribute(attribute.number))
+        .find(|attribute| !known.contains(attribute))
     {
         return Err(unsupported(
             input,
-            format_args!("attribute {:#x} in `{name}`", unknown.number),
+            format_args!("attribute {unknown} in `{name}`"),
         ));
     }
     if !section.align.max(1).is_power_of_two() || section.align > 1 << 16 {
@@ -446,41 +391,8 @@ fn check_symbol(input: &str, symbol: &Symbol, sections: &[Section]) -> Result<()
     }
 }
 
-/// Relocations that the driver applies, those resolved at link, and those of debug sections.
-pub(super) mod relocation {
-    pub const ABS32: u32 = 1;
-    pub const ABS64: u32 = 2;
-    pub const UNUSED_CLEAR64: u32 = 73;
-    pub const YIELD_OPCODE: u32 = 68;
-    pub const YIELD_CLEAR_PREDICATE: u32 = 69;
-    pub const RESERVED_SHARED: u32 = 114;
-    pub const UNIFIED: u32 = 102;
-    /// G64, ABS32_LO_32, ABS32_HI_32, ABS47_34, ABS55_16_34.
-    pub const FOR_DRIVER: [u32; 6] = [ABS64, 4, 56, 57, 58, 75];
-    pub const KNOWN: [u32; 18] = [
-        ABS32,
-        ABS64,
-        4,
-        55,
-        56,
-        57,
-        58,
-        59,
-        60,
-        64,
-        66,
-        YIELD_OPCODE,
-        YIELD_CLEAR_PREDICATE,
-        UNUSED_CLEAR64,
-        74,
-        75,
-        UNIFIED,
-        RESERVED_SHARED,
-    ];
-}
-
 fn check_relocation(input: &str, record: &Record, target: &Section, symbols: usize) -> Result<()> {
-    if !relocation::KNOWN.contains(&record.kind) {
+    if !relocation::is_known(record.kind) {
         let kind = crate::format::cubin::RelocationKind(record.kind);
         return Err(unsupported(
             input,

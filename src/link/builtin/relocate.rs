@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
+use super::known::relocation::{self, Content};
 use super::layout::Layout;
 use super::live::Live;
-use super::merge::{
+use super::program::{
     FunctionId, Meaning, Program, Rank, Relocation, RelocationList, SectionId, SharedId,
 };
-use super::read::{relocation, unsupported};
+use super::read::unsupported;
 use crate::error::{Code, Error, Result};
 
 #[derive(Debug, Default)]
@@ -66,7 +67,6 @@ fn relocate_list(
                 .ok_or_else(|| refuse(record.kind, &format!("`{}`", symbol.name)))
         };
         match record.kind {
-            relocation::YIELD_OPCODE | relocation::YIELD_CLEAR_PREDICATE => continue,
             _ if symbol.meaning == Meaning::Section => {
                 if !is_debug {
                     return Err(refuse(record.kind, "a section"));
@@ -119,7 +119,7 @@ fn resolve(
     let value = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     Ok(match symbol.meaning {
         Meaning::Shared(id) => Some(Resolved {
-            value: value(shared_offset(program, layout, owner, id)?),
+            value: shared_offset(program, layout, owner, id)?,
             bank: 0,
         }),
         Meaning::CompilerConstant => {
@@ -149,20 +149,20 @@ fn shared_offset(
     layout: &Layout,
     owner: Option<FunctionId>,
     id: SharedId,
-) -> Result<u64> {
-    let variable = &program.shared[id.at()];
-    let offset = if variable.is_external {
-        // A function that no kernel reaches never runs; its offset does not matter.
-        Some(
-            owner
-                .and_then(|owner| layout.external.get(&owner))
-                .copied()
-                .unwrap_or(0),
-        )
+) -> Result<i64> {
+    let placed = if program.shared[id.at()].is_external {
+        match owner.and_then(|owner| layout.external.get(&owner)) {
+            Some(&offset) => offset,
+            // No kernel reaches this function, so there is no end of static memory to start from.
+            None => return Ok(-1),
+        }
     } else {
-        layout.offsets.get(&id).copied()
+        *layout
+            .offsets
+            .get(&id)
+            .ok_or_else(|| Error::failed(Code::Internal, "a shared variable was given no place"))?
     };
-    offset.ok_or_else(|| Error::failed(Code::Internal, "a shared variable was given no place"))
+    Ok(i64::try_from(placed).unwrap_or(i64::MAX))
 }
 
 /// Writes a resolved value; none when the kind of relocation does not take one here.
@@ -177,14 +177,15 @@ fn put(data: &mut [u8], record: &Relocation, resolved: Resolved, is_debug: bool)
             _ => None,
         };
     }
-    // Bit position, width, and value of the field in the 128-bit instruction.
-    let (position, width, field) = match record.kind {
-        55 => (32, 32, value as u64),
-        59 => (32, 16, value as u64),
-        60 => (32, 24, value as u64),
-        74 => (40, 24, value as u64),
-        64 => (40, 19, resolved.bank << 14 | (value as u64 >> 2) & 0x3FFF),
-        66 => (38, 21, resolved.bank << 16 | value as u64 & 0xFFFF),
+    let (position, width, content) = relocation::field(record.kind)?;
+    // Fields are signed or not by instruction; a value must fit one way or the other.
+    let fits = |bits: u32| (-(1i64 << (bits - 1))..1 << bits).contains(&value);
+    let field = match content {
+        Content::Offset if fits(width) => value as u64,
+        Content::BankAndWord if fits(16) && value % 4 == 0 => {
+            resolved.bank << 14 | (value as u64 >> 2) & 0x3FFF
+        }
+        Content::BankAndByte if fits(16) => resolved.bank << 16 | value as u64 & 0xFFFF,
         _ => return None,
     };
     let instruction: [u8; 16] = data.get(at..at.checked_add(16)?)?.try_into().ok()?;

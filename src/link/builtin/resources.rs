@@ -2,10 +2,10 @@
 //! travel from callees to kernels. Recomputed from the merged facts; nothing of the program is changed.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::live::Live;
-use super::merge::{Attribute, Function, FunctionId, Program, SymbolId, Value};
+use super::program::{Attribute, Function, FunctionId, Program, SymbolId, Value};
 use crate::error::Result;
 
 const CTAIDZ_USED: u8 = 0x04;
@@ -156,6 +156,7 @@ struct Collected {
     grid: u16,
     mbarriers: Option<Vec<u8>>,
     externals: Vec<SymbolId>,
+    lone: bool,
 }
 
 impl Collected {
@@ -183,18 +184,21 @@ impl Collected {
                 .max()
                 .unwrap_or(0)
         };
-        // With one kernel only, barriers of address-taken functions count even if nothing reaches them.
+        // With one kernel only, address-taken functions count even if nothing reaches them.
         let unreached = if lone {
-            barriers(&live.address_taken)
+            live.address_taken.as_slice()
         } else {
-            0
+            &[]
         };
-        let externals: BTreeSet<SymbolId> = reach
+        let mut externals: Vec<SymbolId> = reach
             .iter()
+            .chain(unreached)
             .flat_map(|&id| &program.function(id).calls)
             .copied()
             .filter(|&symbol| program.symbol(symbol).is_undefined())
             .collect();
+        externals.sort();
+        externals.dedup();
         // Of equal counts the first stands, as its bytes were.
         let mbarriers =
             all(NUM_MBARRIERS).fold(None, |most: Option<&Attribute>, next| match most {
@@ -204,10 +208,11 @@ impl Collected {
         Self {
             uses_block_z: all(CTAIDZ_USED).next().is_some(),
             sparse_mask: all(SPARSE_MMA_MASK).map(half).reduce(|a, b| a | b),
-            barriers: barriers(reach).max(unreached),
+            barriers: barriers(reach).max(barriers(unreached)),
             grid: all(GRID_ATTRIBUTES).map(half).fold(0, |a, b| a | b),
             mbarriers: mbarriers.map(|attribute| attribute.bytes().to_vec()),
-            externals: externals.into_iter().collect(),
+            externals,
+            lone,
         }
     }
 
@@ -231,6 +236,12 @@ impl Collected {
                 attribute.value = Value::Bytes(mask.to_le_bytes().to_vec().into());
             }
         }
+        if recurses {
+            set(
+                attributes,
+                bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()),
+            );
+        }
         if self.barriers > 0 && (self.barriers > kernel.barriers || !has(attributes, NUM_BARRIERS))
         {
             set(attributes, bytes(2, NUM_BARRIERS, vec![self.barriers, 0]));
@@ -239,12 +250,6 @@ impl Collected {
             set(
                 attributes,
                 bytes(3, GRID_ATTRIBUTES, self.grid.to_le_bytes().to_vec()),
-            );
-        }
-        if recurses {
-            set(
-                attributes,
-                bytes(4, CRS_STACK_SIZE, UNKNOWN.to_le_bytes().to_vec()),
             );
         }
         self.set_externals(program, attributes);
@@ -268,14 +273,16 @@ impl Collected {
             .copied()
             .filter(|&id| program.symbol(id).is_undefined())
             .collect();
+        let all_resolved = now.is_empty();
         now.extend(self.externals.iter().filter(|id| !before.contains(id)));
+        let moves = now.len() > before.len() || now.is_empty() || self.lone && all_resolved;
         let new = Attribute {
             format: 4,
             number: EXTERNS,
             value: Value::Externals(now.clone()),
         };
         match own {
-            Some(at) if now.len() > before.len() || now.is_empty() => {
+            Some(at) if moves => {
                 attributes.remove(at);
                 if !now.is_empty() {
                     attributes.push(new);

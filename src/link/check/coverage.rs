@@ -58,11 +58,16 @@ pub fn add(
 ) {
     findings.extend(virtual_arch(table));
     // What could not be looked into may call anything.
-    if table.is_complete() {
-        findings.extend(unused(table, live));
-        findings.extend(unknown_kernels(table, kernels, rules));
-        if kernels.is_empty() && !rules.relocatable {
+    if !table.is_complete() {
+        return;
+    }
+    findings.extend(unknown_kernels(table, kernels, rules));
+    // A relocatable result keeps everything.
+    if !rules.relocatable {
+        if kernels.is_empty() {
             findings.add(findings::no_kernels());
+        } else {
+            findings.extend(unused(table, live));
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct Symbol {
     pub registers: Option<u32>,
     /// Bytes of shared memory that a function declares in its own body.
     pub own_shared: u64,
+    /// Whether a function has tensor core instructions for one block, and for a pair of blocks.
+    pub cta_groups: [bool; 2],
     pub kernel: Option<Box<KernelFacts>>,
     /// A hash of a definition's code or value, to tell whether two are equal.
     pub content: Option<Content>,
@@ -117,6 +119,7 @@ impl Symbol {
     fn take_resources(&mut self, resources: &Resources) {
         self.registers = resources.registers;
         self.own_shared = resources.shared.unwrap_or(0);
+        self.cta_groups = resources.cta_groups;
     }
 }
 
@@ -277,6 +280,7 @@ impl Facts {
             prototype: symbol.prototype,
             registers: None,
             own_shared: 0,
+            cta_groups: [false; 2],
             kernel: None,
             content: None,
             name: symbol.name,

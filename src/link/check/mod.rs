@@ -170,9 +170,13 @@ pub fn check(
             lacking.undefined(&resolution, rules.linker, elsewhere, &mut findings);
         }
     }
-    resources::registers(&table, &graph, &kernels, &mut findings);
-    findings.extend(resources::stack(&table, &graph, &kernels));
-    resources::shared(&table, &resolution, &graph, &kernels, &mut findings);
+    // What a kernel needs is known, and judged by linkers, when the link is complete.
+    if !rules.relocatable {
+        resources::registers(&table, &graph, &kernels, &mut findings);
+        resources::cta_groups(&table, &graph, &kernels, &mut findings);
+        resources::shared(&table, &resolution, &graph, &kernels, &mut findings);
+        findings.extend(resources::stack(&table, &graph, &kernels));
+    }
     findings.extend(resources::constant(&table, &resolution));
     coverage::add(&table, &live, &kernels, rules, &mut findings);
     Outcome {

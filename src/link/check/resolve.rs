@@ -86,18 +86,41 @@ fn winner(table: &Table<'_>, id: NameId) -> Option<Node> {
 /// Everything that is wrong with names which several images share.
 pub fn conflicts(table: &Table<'_>, findings: &mut Findings) {
     let mut nodes = Vec::new();
+    let mut other_bodies = Vec::new();
     for id in table.names() {
         nodes.clear();
         nodes.extend(table.bearers(id));
-        if nodes.len() > 1 {
-            Name {
-                table,
-                nodes: &nodes,
-                name: table.name(id),
-            }
-            .judge(findings);
+        if nodes.len() < 2 {
+            continue;
         }
+        let name = Name {
+            table,
+            nodes: &nodes,
+            name: table.name(id),
+        };
+        name.judge(findings);
+        other_bodies.extend(name.other_bodies());
     }
+    findings.extend(weak_bodies(table, &other_bodies));
+}
+
+/// One note for all functions of which the first body is taken while another input has another one: pairs of
+/// the one that is taken and one that differs. It is legal, and so common that nobody wants a note for each.
+fn weak_bodies(table: &Table<'_>, differing: &[(Node, Node)]) -> Option<Diagnostic> {
+    const SHOWN: usize = 10;
+    let &(taken, other) = differing.first()?;
+    let mut finding = findings::weak_bodies(differing.len(), &table.symbol(taken).name);
+    for &(taken, other) in differing.iter().take(SHOWN) {
+        let [here, there] = [taken, other].map(|node| table.unit(node).name);
+        let readable = table.readable(taken);
+        finding = finding.detail(format!(
+            "`{readable}` is taken from {here}; {there} has another"
+        ));
+    }
+    if differing.len() > SHOWN {
+        finding = finding.detail(format!("and {} more", differing.len() - SHOWN));
+    }
+    Some(with_inputs(table, finding, &[taken, other]))
 }
 
 /// A name that several images bear.
@@ -287,6 +310,23 @@ impl<'c> Name<'_, 'c> {
             |symbol| Some(symbol.size).filter(|&size| size > 0),
             |size| format!("{size} bytes"),
         )
+    }
+
+    /// Of functions with several weak definitions the first is taken: it, and the first that differs from it.
+    fn other_bodies(&self) -> Option<(Node, Node)> {
+        let mut weak = self
+            .with_state(State::Weak)
+            .filter(|(_, symbol)| symbol.is_code());
+        let (taken, first) = weak.next()?;
+        if self.with_state(State::Strong).next().is_some() {
+            return None;
+        }
+        let content = first.content?;
+        let (other, _) = weak.find(|(_, symbol)| {
+            let other = symbol.content;
+            other.is_some_and(|other| content.equals(other) == Some(false))
+        })?;
+        Some((taken, other))
     }
 
     /// Of weak variables the first is taken with its value, whatever values the others have.

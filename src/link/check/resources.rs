@@ -50,6 +50,34 @@ pub fn registers(table: &Table<'_>, graph: &CallGraph, kernels: &[Node], finding
     }
 }
 
+/// Kernels that reach tensor core instructions for one block and for a pair of blocks.
+pub fn cta_groups(table: &Table<'_>, graph: &CallGraph, kernels: &[Node], findings: &mut Findings) {
+    let users = |group: usize| {
+        table
+            .nodes()
+            .filter(move |&node| table.symbol(node).cta_groups[group])
+    };
+    if users(0).next().is_none() || users(1).next().is_none() {
+        return;
+    }
+    let callers = graph.callers_of();
+    let ways = [callers.reach(users(0)), callers.reach(users(1))];
+    for &kernel in kernels {
+        let [Some(single), Some(pair)] = [&ways[0], &ways[1]].map(|ways| ways.root(kernel)) else {
+            continue;
+        };
+        if findings.count_only(Severity::Error, Code::KindMismatch) {
+            continue;
+        }
+        let mut finding = findings::cta_groups(&table.symbol(kernel).name);
+        for (group, ways) in (1..).zip(&ways) {
+            let path = path(table, &ways.way(kernel));
+            finding = finding.detail(format!("`.cta_group::{group}`: {path}"));
+        }
+        findings.add(with_inputs(table, finding, &[kernel, single, pair]));
+    }
+}
+
 /// `k → g → f`, with readable names. A long way is cut in the middle.
 pub fn path(table: &Table<'_>, way: &[Node]) -> String {
     const ENDS: usize = 8;

@@ -1,12 +1,12 @@
-//! Phase 4: where shared variables and compiler constants lie. A shared variable has one offset in all kernels, and
-//! so has each device function's piece of constant bank 2.
+//! Shared memory: static variables, and where external arrays start.
 
 use std::collections::{HashMap, HashSet};
 
-use super::live::Live;
-use super::merge::{FunctionId, Meaning, Program, SectionId, SharedId};
-use super::read::unsupported;
-use super::sort::{Ties, list_sort};
+use super::super::live::Live;
+use super::super::program::{FunctionId, Meaning, Program, SharedId, SharedVariable};
+use super::super::read::unsupported;
+use super::super::sort::{Ties, list_sort};
+use super::{Layout, SharedSize};
 use crate::error::Result;
 
 /// Bytes that sm_90 keeps at the start of a kernel's shared memory.
@@ -14,115 +14,6 @@ const RESERVED_FROM_SM_90: u64 = 1024;
 
 /// Variables shared by several kernels are placed by comparing each with each.
 const MOST_COMMON_VARIABLES: usize = 10_000;
-
-#[derive(Debug, Default)]
-pub(super) struct Layout {
-    /// By kernel: its `.nv.shared`; none when it uses no shared memory.
-    pub shared: HashMap<FunctionId, SharedSize>,
-    /// Offsets of static shared variables.
-    pub offsets: HashMap<SharedId, u64>,
-    /// Where external shared memory starts, for each function that uses it.
-    pub external: HashMap<FunctionId, u64>,
-    /// Whether the (empty) section of public shared variables stays.
-    pub keeps_public_shared: bool,
-    /// By kernel: contents of constant bank 2.
-    pub constants: Vec<(FunctionId, Constants)>,
-    /// By device function: where its piece of bank 2 starts.
-    pub constants_at: HashMap<FunctionId, u64>,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SharedSize {
-    pub size: u64,
-    pub align: u64,
-}
-
-/// A kernel's constant bank 2.
-#[derive(Debug, Clone)]
-pub(super) struct Constants {
-    /// The section the kernel came with; none when only its callees have constants.
-    pub section: Option<SectionId>,
-    pub data: Vec<u8>,
-    pub align: u64,
-}
-
-pub(super) fn lay_out(program: &Program, live: &Live) -> Result<Layout> {
-    let mut layout = Layout::default();
-    place_constants(program, live, &mut layout);
-    Shared::new(program, live)?.place(&mut layout)?;
-    Ok(layout)
-}
-
-/// A kernel's own constants come first; then, functions in reverse order of creation, each at the largest end over
-/// all kernels that reach it.
-fn place_constants(program: &Program, live: &Live, layout: &mut Layout) {
-    let mut reached_by: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
-    let mut banks: HashMap<FunctionId, Constants> = HashMap::new();
-    let mut order: Vec<FunctionId> = Vec::new();
-    for kernel in live.kernels(program) {
-        for &function in &live.reach[kernel.at()] {
-            reached_by.entry(function).or_default().push(kernel);
-        }
-        let own = program.function(kernel);
-        if let (Some(section), Some(constants)) = (own.constants_section, own.constants) {
-            let align = program.section(section).align;
-            banks.insert(
-                kernel,
-                Constants {
-                    section: Some(section),
-                    data: constants.data.to_vec(),
-                    align,
-                },
-            );
-            order.push(kernel);
-        }
-    }
-    for function in live.kept(program).rev() {
-        let Some(own) = program
-            .function(function)
-            .constants
-            .filter(|_| !program.function(function).is_kernel)
-        else {
-            continue;
-        };
-        let kernels = reached_by.get(&function).map_or(&[][..], Vec::as_slice);
-        let bank = |kernel| banks.get(kernel);
-        let align = kernels
-            .iter()
-            .filter_map(bank)
-            .map(|bank| bank.align)
-            .max()
-            .unwrap_or(1)
-            .max(own.align);
-        let end = kernels
-            .iter()
-            .filter_map(bank)
-            .map(|bank| bank.data.len() as u64)
-            .max()
-            .unwrap_or(0);
-        let start = end.next_multiple_of(align);
-        layout.constants_at.insert(function, start);
-        for &kernel in kernels.iter().rev() {
-            let bank = banks.entry(kernel).or_insert_with(|| {
-                order.push(kernel);
-                Constants {
-                    section: None,
-                    data: Vec::new(),
-                    align,
-                }
-            });
-            bank.align = bank.align.max(align);
-            bank.data.resize(start as usize, 0);
-            bank.data.extend(own.data);
-            bank.data
-                .resize(bank.data.len().next_multiple_of(align as usize), 0);
-        }
-    }
-    layout.constants = order
-        .into_iter()
-        .filter_map(|kernel| Some((kernel, banks.remove(&kernel)?)))
-        .collect();
-}
 
 /// One kernel's shared memory while it is laid out.
 #[derive(Debug, Default)]
@@ -134,7 +25,7 @@ struct Kernel {
     external: Option<u64>,
 }
 
-struct Shared<'p, 'a> {
+pub(super) struct Shared<'p, 'a> {
     program: &'p Program<'a>,
     live: &'p Live,
     kernels: Vec<FunctionId>,
@@ -145,7 +36,7 @@ struct Shared<'p, 'a> {
 }
 
 impl<'p, 'a> Shared<'p, 'a> {
-    fn new(program: &'p Program<'a>, live: &'p Live) -> Result<Self> {
+    pub(super) fn new(program: &'p Program<'a>, live: &'p Live) -> Result<Self> {
         let mut uses: HashMap<FunctionId, Vec<SharedId>> = HashMap::new();
         let mut seen = HashSet::new();
         let mut external: HashMap<FunctionId, u64> = HashMap::new();
@@ -188,7 +79,7 @@ impl<'p, 'a> Shared<'p, 'a> {
                 kernel,
                 Kernel {
                     variables,
-                    align: program.function(kernel).shared_align,
+                    align: 1,
                     ..Kernel::default()
                 },
             );
@@ -203,15 +94,15 @@ impl<'p, 'a> Shared<'p, 'a> {
         })
     }
 
-    fn variable(&self, id: SharedId) -> &super::merge::SharedVariable {
+    pub(super) fn variable(&self, id: SharedId) -> &SharedVariable {
         &self.program.shared[id.at()]
     }
 
-    fn users(&self, id: SharedId) -> &[FunctionId] {
+    pub(super) fn users(&self, id: SharedId) -> &[FunctionId] {
         self.users.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    fn place(mut self, layout: &mut Layout) -> Result<()> {
+    pub(super) fn place(mut self, layout: &mut Layout) -> Result<()> {
         let public: Vec<SharedId> = (0..self.program.shared.len() as u32)
             .map(SharedId)
             .filter(|&id| self.variable(id).is_public)
@@ -259,7 +150,7 @@ impl<'p, 'a> Shared<'p, 'a> {
     }
 
     /// Variables of several kernels (or of dead code only): first fit into slots whose members share no kernel.
-    fn place_common(&mut self, common: &[SharedId], layout: &mut Layout) -> Result<()> {
+    pub(super) fn place_common(&mut self, common: &[SharedId], layout: &mut Layout) -> Result<()> {
         if common.len() > MOST_COMMON_VARIABLES {
             return Err(unsupported(
                 "the inputs",
@@ -301,7 +192,12 @@ impl<'p, 'a> Shared<'p, 'a> {
     }
 
     /// What one kernel alone uses follows: largest alignment first, then smallest size.
-    fn place_own(&mut self, by_size: &[SharedId], common: &[SharedId], layout: &mut Layout) {
+    pub(super) fn place_own(
+        &mut self,
+        by_size: &[SharedId],
+        common: &[SharedId],
+        layout: &mut Layout,
+    ) {
         let is_common: HashSet<SharedId> = common.iter().copied().collect();
         let rank: HashMap<SharedId, usize> = by_size
             .iter()
@@ -364,7 +260,7 @@ impl<'p, 'a> Shared<'p, 'a> {
 
     /// External shared memory starts at the aligned end of static; kernels that share a function using it form a group
     /// with the group's maximum.
-    fn place_external(&mut self, layout: &mut Layout) {
+    pub(super) fn place_external(&mut self, layout: &mut Layout) {
         let mut group: HashMap<FunctionId, FunctionId> = self
             .kernels
             .iter()
