@@ -241,7 +241,8 @@ impl<'a> Scan<'a> {
                 range: at..at + extent,
             })),
             Err(error) => {
-                let damage = Malformed::new((at as u64).saturating_add(error.offset), error.message);
+                let damage =
+                    Malformed::new((at as u64).saturating_add(error.offset), error.message);
                 self.spend(read.min(rest.len()) / 16 + 1)
                     .or(Some(Err(damage)))
             }

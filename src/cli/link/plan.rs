@@ -28,7 +28,10 @@ pub fn text(report: &Report, width: usize) -> String {
                     .version
                     .map_or(String::new(), |version| format!(" {version}"));
                 // Where it lies is in the report; here it would only be broken over lines.
-                format!("nvJitLink{version}, {}", backend.reason)
+                match backend.name.as_str() {
+                    "builtin" => format!("built-in linker, {}", backend.reason),
+                    _ => format!("nvJitLink{version}, {}", backend.reason),
+                }
             }
             None => "nvJitLink would be fetched".to_owned(),
         },

@@ -26,7 +26,7 @@ mod sort;
 mod write;
 
 use crate::code::Arch;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 /// One relocatable cubin.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +69,12 @@ impl Identity<'_> {
 /// `builtin-unsupported` for anything outside the known rules, `undefined-symbol` and `duplicate-symbol` as for any
 /// link, `damaged` for cubins whose tables contradict one another.
 pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8>> {
+    if inputs.is_empty() {
+        return Err(Error::failed(
+            Code::NoDeviceCode,
+            "there is no input to link",
+        ));
+    }
     let units: Vec<read::Unit> = inputs
         .iter()
         .map(|input| read::unit(*input, target))

@@ -225,9 +225,6 @@ impl Collected {
         attributes: &mut Vec<Attribute>,
     ) {
         let has = |attributes: &[Attribute], number| attributes.iter().any(|a| a.number == number);
-        if self.uses_block_z && !has(attributes, CTAIDZ_USED) {
-            attributes.push(bytes(1, CTAIDZ_USED, vec![0, 0]));
-        }
         if let Some(mask) = self.sparse_mask {
             for attribute in attributes
                 .iter_mut()
@@ -245,6 +242,9 @@ impl Collected {
         if self.barriers > 0 && (self.barriers > kernel.barriers || !has(attributes, NUM_BARRIERS))
         {
             set(attributes, bytes(2, NUM_BARRIERS, vec![self.barriers, 0]));
+        }
+        if self.uses_block_z && !has(attributes, CTAIDZ_USED) {
+            attributes.push(bytes(1, CTAIDZ_USED, vec![0, 0]));
         }
         if self.grid > 0 {
             set(
