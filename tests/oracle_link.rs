@@ -16,7 +16,10 @@ const LINKS: &[(&[&str], bool)] = &[
     (&["axpy.ptx", "scale.cubin"], false),
     (&["axpy.cubin", "scale.ptx"], false),
     (&["axpy.o", "libscale.a"], false),
-    (&["axpy.abi7.cubin", "scale.cubin", "whole.rdc.cubin"], false),
+    (
+        &["axpy.abi7.cubin", "scale.cubin", "whole.rdc.cubin"],
+        false,
+    ),
     (&["templates.o", "weak_a.cubin", "weak_b.cubin"], false),
     (&["cdp.o"], false),
     (&["cdp.o", "axpy.cubin", "libscale.a"], false),
@@ -33,7 +36,9 @@ fn the_same_kernels_as_nvlink() {
     };
     std::sync::LazyLock::force(&env::NVJITLINK);
     env::install("13.5", "cudadevrt");
-    let devrt = nvlink.ancestors().nth(2).unwrap().join("lib/libcudadevrt.a");
+    let home = nvlink.ancestors().nth(2).unwrap();
+    let devrt = home.join("lib/libcudadevrt.a");
+    let nvvm = format!("-nvvmpath={}", home.join("nvvm").display());
     let place = tempfile::tempdir().unwrap();
     let mut compared = 0;
     for (inputs, lto) in LINKS {
@@ -53,7 +58,7 @@ fn the_same_kernels_as_nvlink() {
             let out = Command::new(&nvlink)
                 .current_dir(env::root().join("fixtures"))
                 .args(["-arch=sm_90", "-ignore-host-info"])
-                .args(lto.then_some("-dlto"))
+                .args(lto.then_some(["-dlto", &nvvm]).into_iter().flatten())
                 .args(&order)
                 .arg(&devrt)
                 .arg("-o")
@@ -73,7 +78,10 @@ fn kernels(path: &Path) -> Vec<(String, u32)> {
     let bytes = std::fs::read(path).unwrap();
     let cubin = Cubin::parse(&bytes).unwrap();
     let kernels = Functions::from_cubin(&cubin).unwrap().kernels;
-    let mut all: Vec<_> = kernels.into_iter().map(|kernel| (kernel.name, kernel.param_bytes)).collect();
+    let mut all: Vec<_> = kernels
+        .into_iter()
+        .map(|kernel| (kernel.name, kernel.param_bytes))
+        .collect();
     all.sort();
     all
 }
