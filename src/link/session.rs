@@ -258,7 +258,9 @@ impl<'a> Session<'a> {
         let start = Instant::now();
         let requirements = Requirements::new(shape, &self.options, &picked);
         let builtin = self.takes_builtin(&requirements, shape, &picked)?;
-        let library = match builtin {
+        // A PTX that is passed through needs nobody.
+        let passed = shape.emit == Emit::Ptx && !shape.lto;
+        let library = match builtin || passed {
             true => None,
             false => self.find_library(&requirements, dry)?,
         };
