@@ -543,6 +543,7 @@ fn an_undefined_symbol_shows_the_way_from_a_kernel() {
         },
     );
     assert_eq!(verdict(&relocatable), "ok");
+    assert_eq!(relocatable.findings.len(), 1);
     assert_eq!(
         relocatable.findings[0].details,
         ["the final link must define it"]
@@ -782,6 +783,29 @@ fn findings_name_inputs_and_reasons() {
             "warning[unused-input] b c: contributes nothing to the result | \
           it has no kernel and no variable, and nothing that is live calls its functions"
         ]
+    );
+    let weak = |body: &str, kernel: &str| {
+        let f = programs::function(".weak", "_Z1fi", body);
+        format!("{f}{}", programs::kernel(kernel, &programs::call("_Z1fi")))
+    };
+    assert_eq!(
+        told(&[
+            &weak("", "k1"),
+            &weak("", "k2"),
+            &weak("st.global.u32 [%d1], %r1;", "k3")
+        ]),
+        [
+            "note[duplicate-symbol] a c: `_Z1fi` is compiled differently in several inputs; the first is taken | \
+          `f(int)` is taken from a; c has another"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &weak("st.global.u32 [%d1], %r1;", "k1"),
+            &function("", "k2"),
+            &weak("", "k3")
+        ]),
+        [""; 0]
     );
     assert_eq!(
         told(&[]),
