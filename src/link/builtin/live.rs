@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::Identity;
 use super::program::{FunctionId, Program, PrototypeId, Rank, SymbolId};
-use crate::error::{Category, Code, Diagnostic, Error, Result};
+use crate::error::{Category, Code, Error, Result};
+use crate::link::findings;
 
 /// Functions the driver provides, never undefined in a link of CUDA 13.5.
 const PROVIDED: &[&str] = &[
@@ -21,7 +22,7 @@ const PROVIDED: &[&str] = &[
 const PROVIDED_PREFIXES: &[&str] = &["__cuda_syscall", "cnp"];
 
 /// Kernels times functions reached, above which the call graph is refused rather than walked.
-const REACH_LIMIT: usize = 50_000_000;
+const REACH_LIMIT: usize = 20_000_000;
 
 #[derive(Debug)]
 pub(super) struct Live {
@@ -252,18 +253,7 @@ fn check_undefined(program: &Program, live: &Live) -> Result<()> {
         {
             continue;
         }
-        let what = if symbol.kind() == 2 {
-            "function"
-        } else {
-            "variable"
-        };
-        missing.push(
-            Diagnostic::error(
-                Code::UndefinedSymbol,
-                format!("no input defines the {what} `{}`", symbol.name),
-            )
-            .symbol(symbol.name),
-        );
+        missing.push(findings::undefined_symbol(symbol.name));
     }
     match Error::from_diagnostics(Category::Failed, missing) {
         Some(error) => Err(error),

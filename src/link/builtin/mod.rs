@@ -82,8 +82,8 @@ pub fn link(inputs: &[Input], target: Arch, identity: Identity) -> Result<Vec<u8
     let program = merge::merge(&units)?;
     let live = live::find(&program, identity)?;
     let layout = layout::lay_out(&program, &live)?;
-    limits::check(&program, &layout)?;
     let resources = resources::propagate(&program, &live)?;
+    limits::check(&program, &live, &layout, &resources)?;
     let relocated = relocate::relocate(&program, &live, &layout)?;
     write::write(&program, &live, &layout, &resources, &relocated, identity)
 }

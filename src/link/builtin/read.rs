@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use super::Input;
 use super::known::{self, Role, relocation};
 use crate::code::{Arch, Suffix};
-use crate::error::{Code, Error, Malformed, Result};
+use crate::error::{Category, Code, Error, Malformed, Result};
 use crate::format::cubin::{Binding, Cubin, Place, SectionKind, Stage, Symbol, SymbolKind};
 use crate::format::nv_info::Attribute;
+use crate::link::findings;
 
 /// One input after reading.
 #[derive(Debug)]
@@ -18,7 +19,10 @@ pub(super) struct Unit<'a> {
     /// Written by CUDA 12.9 or older: registers of barriers and suffix stand elsewhere.
     pub old_abi: bool,
     pub accelerated: bool,
+    /// Header flags below their top byte, as ABI 8 writes them.
     pub flags: u32,
+    /// Top byte of the header flags: how much there is for debuggers.
+    pub debug_level: u32,
     pub sections: Vec<Section<'a>>,
     pub symbols: Vec<Symbol<'a>>,
     pub relocations: Vec<Relocations>,
@@ -154,13 +158,19 @@ pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
         None => &[],
     };
     let number = cubin.target().number;
+    let is_old = cubin.abi() < 8;
     Ok(Unit {
         name,
         number,
         virtual_number: cubin.virtual_number().unwrap_or(number),
-        old_abi: cubin.abi() < 8,
+        old_abi: is_old,
         accelerated: cubin.target().suffix == Some('a'),
-        flags: cubin.flags(),
+        flags: if is_old {
+            4 | u32::from(number) << 8
+        } else {
+            cubin.flags() & 0xFF_FFFF
+        },
+        debug_level: debug_level(&cubin),
         calls: call_edges(name, &cubin, symbols.len())?,
         prototypes: prototypes(name, &cubin, symbols.len())?,
         sections,
@@ -171,13 +181,24 @@ pub(super) fn unit<'a>(input: Input<'a>, target: Arch) -> Result<Unit<'a>> {
     })
 }
 
+/// ABI 7 does not say it, but nvlink 13.5 takes such inputs for what ABI 8 would say: 9 with line numbers, 10 if some
+/// lines are of inlined functions.
+fn debug_level(cubin: &Cubin) -> u32 {
+    let has = |name| cubin.section(name).is_some();
+    match (cubin.abi(), has(".debug_line"), has(".debug_str")) {
+        (8, ..) => cubin.flags() >> 24,
+        (_, false, _) => 6,
+        (_, true, false) => 9,
+        (_, true, true) => 10,
+    }
+}
+
 fn check_header(name: &str, cubin: &Cubin, target: Arch) -> Result<()> {
     if cubin.stage() != Stage::Relocatable {
-        return Err(Error::failed(
-            Code::NotRelocatable,
-            "is already linked and cannot be linked again",
-        )
-        .input(name));
+        return Err(Error::new(
+            Category::Failed,
+            findings::not_relocatable().input(name),
+        ));
     }
     let from = cubin.target();
     let suffix = match from.suffix {

@@ -4,11 +4,18 @@ use std::collections::HashMap;
 
 use super::super::live::Live;
 use super::super::program::{FunctionId, Program};
+use super::super::read::unsupported;
 use super::{Constants, Layout};
+use crate::error::Result;
+
+/// Bytes of one constant bank, and what all kernels may have together.
+const BANK_LIMIT: u64 = 0x1_0000;
+const TOTAL_LIMIT: u64 = 0x800_0000;
 
 /// A kernel's own constants come first; then those of functions, last first, each at the largest end over all kernels
 /// that reach it.
-pub(super) fn place_constants(program: &Program, live: &Live, layout: &mut Layout) {
+pub(super) fn place_constants(program: &Program, live: &Live, layout: &mut Layout) -> Result<()> {
+    let mut total = 0;
     let mut reached_by: HashMap<FunctionId, Vec<FunctionId>> = HashMap::new();
     let mut banks: HashMap<FunctionId, Constants> = HashMap::new();
     let mut order: Vec<FunctionId> = Vec::new();
@@ -59,6 +66,15 @@ pub(super) fn place_constants(program: &Program, live: &Live, layout: &mut Layou
             .max()
             .unwrap_or(0);
         let start = end.next_multiple_of(align);
+        // A bank is never larger than this, and what a planted graph makes of the banks together is bounded.
+        let length = start + own.data.len() as u64;
+        total += length * kernels.len() as u64;
+        if length > BANK_LIMIT || total > TOTAL_LIMIT {
+            return Err(unsupported(
+                "the inputs",
+                format_args!("how to place {length} bytes of compiler constants in a kernel"),
+            ));
+        }
         layout.constants_at.insert(function, start);
         for &kernel in kernels.iter().rev() {
             let bank = banks.entry(kernel).or_insert_with(|| {
@@ -80,4 +96,5 @@ pub(super) fn place_constants(program: &Program, live: &Live, layout: &mut Layou
         .into_iter()
         .filter_map(|kernel| Some((kernel, banks.remove(&kernel)?)))
         .collect();
+    Ok(())
 }

@@ -14,6 +14,8 @@ use crate::error::Result;
 pub(super) struct Layout {
     /// By kernel: its `.nv.shared`; none when it uses no shared memory.
     pub shared: HashMap<FunctionId, SharedSize>,
+    /// Bytes that the driver keeps at the start of each of them.
+    pub reserved: u64,
     /// Offsets of static shared variables.
     pub offsets: HashMap<SharedId, u64>,
     /// Where external shared memory starts, for each function that uses it.
@@ -43,7 +45,7 @@ pub(super) struct Constants {
 
 pub(super) fn lay_out(program: &Program, live: &Live) -> Result<Layout> {
     let mut layout = Layout::default();
-    constants::place_constants(program, live, &mut layout);
+    constants::place_constants(program, live, &mut layout)?;
     shared::Shared::new(program, live)?.place(&mut layout)?;
     Ok(layout)
 }

@@ -12,8 +12,8 @@ use crate::error::Result;
 /// Bytes that sm_90 keeps at the start of a kernel's shared memory.
 const RESERVED_FROM_SM_90: u64 = 1024;
 
-/// Variables shared by several kernels are placed by comparing each with each.
-const MOST_COMMON_VARIABLES: usize = 10_000;
+/// Variables of several kernels are compared each with each: more work than this is refused.
+const MOST_COMPARISONS: usize = 200_000_000;
 
 /// One kernel's shared memory while it is laid out.
 #[derive(Debug, Default)]
@@ -134,6 +134,7 @@ impl<'p, 'a> Shared<'p, 'a> {
             .shared
             .iter()
             .any(|variable| variable.is_external);
+        layout.reserved = reserved;
         layout.keeps_public_shared = has_external;
         for (&id, kernel) in &self.of {
             if kernel.end > 0 || kernel.external.is_some() || !common.is_empty() && has_external {
@@ -151,7 +152,8 @@ impl<'p, 'a> Shared<'p, 'a> {
 
     /// Variables of several kernels (or of dead code only): first fit into slots whose members share no kernel.
     pub(super) fn place_common(&mut self, common: &[SharedId], layout: &mut Layout) -> Result<()> {
-        if common.len() > MOST_COMMON_VARIABLES {
+        let users: usize = common.iter().map(|&id| 1 + self.users(id).len()).sum();
+        if users.saturating_mul(common.len()) > MOST_COMPARISONS {
             return Err(unsupported(
                 "the inputs",
                 format_args!("how to place {} common shared variables", common.len()),

@@ -7,8 +7,9 @@ use super::super::program::{
     Symbol, SymbolId,
 };
 use super::{Adder, st_info};
-use crate::error::{Code, Error, Result};
+use crate::error::{Category, Error, Result};
 use crate::format::cubin::{Binding, Symbol as InputSymbol, SymbolKind};
+use crate::link::findings;
 
 impl<'a> Adder<'_, 'a> {
     pub(super) fn add_functions(&mut self) -> Result<()> {
@@ -56,13 +57,10 @@ impl<'a> Adder<'_, 'a> {
 
     pub(super) fn kind_mismatch(&self, symbol: SymbolId) -> Error {
         let name = self.program.symbol(symbol).name;
-        Error::failed(
-            Code::KindMismatch,
-            format!("`{name}` is a function here and a variable elsewhere"),
-        )
-        .input(self.unit.name)
-        .input(self.program.defined_in(symbol))
-        .symbol(name)
+        let finding = findings::kind_mismatch(name)
+            .input(self.unit.name)
+            .input(self.program.defined_in(symbol));
+        Error::new(Category::Failed, finding)
     }
 
     pub(super) fn define_function(

@@ -9,11 +9,7 @@ impl<'a> Program<'a> {
         if is_first {
             self.number = unit.number;
             self.virtual_number = unit.virtual_number;
-            self.flags = if unit.old_abi {
-                0x0600_0004 | u32::from(unit.number) << 8
-            } else {
-                unit.flags
-            };
+            self.flags = unit.flags;
             self.highest_level = 6;
             self.create_notes(unit);
         }
@@ -21,13 +17,11 @@ impl<'a> Program<'a> {
         if !unit.tool_note.is_empty() {
             self.tool_notes.push(unit.tool_note);
         }
-        if !unit.old_abi {
-            // The top byte is the highest of all inputs, plus one for each input with line information after the first.
-            self.highest_level = self.highest_level.max(unit.flags >> 24);
-            self.with_debug += u32::from(unit.flags >> 24 >= 8);
-            let level = self.highest_level + self.with_debug.saturating_sub(1);
-            self.flags = self.flags & 0x00FF_FFFF | level << 24;
-        }
+        // The top byte is the highest of all inputs, plus one for each input with line numbers after the first.
+        self.highest_level = self.highest_level.max(unit.debug_level);
+        self.with_debug += u32::from(unit.debug_level >= 8);
+        let level = self.highest_level + self.with_debug.saturating_sub(1);
+        self.flags = self.flags & 0x00FF_FFFF | level.min(0xFF) << 24;
         self.merge_compat(unit, is_first);
     }
 

@@ -14,8 +14,9 @@ use std::collections::HashMap;
 
 use super::program::{Meaning, Program, SectionId, Symbol, SymbolId};
 use super::read::{Edge, Unit, unsupported};
-use crate::error::{Code, Error, Result};
+use crate::error::{Category, Error, Result};
 use crate::format::cubin::{Binding, Place, Symbol as InputSymbol, SymbolKind};
+use crate::link::findings;
 
 pub(super) fn merge<'a>(units: &'a [Unit<'a>]) -> Result<Program<'a>> {
     let mut program = Program::default();
@@ -99,10 +100,10 @@ impl<'p, 'a> Adder<'p, 'a> {
 
     pub(super) fn duplicate(&self, symbol: SymbolId) -> Error {
         let name = self.program.symbol(symbol).name;
-        Error::failed(Code::DuplicateSymbol, format!("`{name}` is defined twice"))
+        let finding = findings::duplicate_symbol(name)
             .input(self.unit.name)
-            .input(self.program.defined_in(symbol))
-            .symbol(name)
+            .input(self.program.defined_in(symbol));
+        Error::new(Category::Failed, finding)
     }
 
     pub(super) fn mapped(&self, index: usize) -> Result<SymbolId> {

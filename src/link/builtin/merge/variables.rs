@@ -5,8 +5,9 @@ use super::super::program::{
     Meaning, NOBITS, New, Rank, SharedId, SharedVariable, Symbol, SymbolId,
 };
 use super::{Adder, st_info};
-use crate::error::{Error, Result};
+use crate::error::{Category, Error, Result};
 use crate::format::cubin::{Binding, Space, Symbol as InputSymbol, SymbolKind};
+use crate::link::findings;
 
 impl<'a> Adder<'_, 'a> {
     pub(super) fn add_variables(&mut self) -> Result<()> {
@@ -16,7 +17,7 @@ impl<'a> Adder<'_, 'a> {
             }
             self.symbols[index] = match self.section_of(symbol) {
                 None if symbol.space() == Space::Shared => Some(self.declare_shared(symbol)),
-                None => Some(self.declare_variable(symbol)),
+                None => Some(self.declare_variable(symbol)?),
                 Some(section) => match self.unit.sections[section].role {
                     Role::Parameters => {
                         self.add_parameters(section);
@@ -38,13 +39,26 @@ impl<'a> Adder<'_, 'a> {
         Ok(())
     }
 
-    pub(super) fn declare_variable(&mut self, symbol: &'a InputSymbol<'a>) -> SymbolId {
+    pub(super) fn declare_variable(&mut self, symbol: &'a InputSymbol<'a>) -> Result<SymbolId> {
         match self.program.globals_by_name.get(self.name_of(symbol)) {
-            Some(&known) => known,
-            None => self
+            Some(&known) => self.same_size(known, symbol),
+            None => Ok(self
                 .program
-                .add_global(self.new_symbol(symbol, None, Meaning::Plain)),
+                .add_global(self.new_symbol(symbol, None, Meaning::Plain))),
         }
+    }
+
+    /// Units must agree on the size of a variable; `extern int x[]` has none.
+    fn same_size(&self, known: SymbolId, symbol: &InputSymbol) -> Result<SymbolId> {
+        let sizes = [self.program.symbol(known).size, symbol.size];
+        if sizes[0] != sizes[1] && !sizes.contains(&0) {
+            let finding = findings::size_mismatch(&symbol.name)
+                .detail(format!("{} bytes and {} bytes", sizes[0], sizes[1]))
+                .input(self.unit.name)
+                .input(self.program.defined_in(known));
+            return Err(Error::new(Category::Failed, finding));
+        }
+        Ok(known)
     }
 
     pub(super) fn new_shared(
@@ -208,6 +222,9 @@ impl<'a> Adder<'_, 'a> {
             .copied()
             .filter(|_| is_global);
         let input = &self.unit.sections[section];
+        if let Some(known) = known {
+            self.same_size(known, symbol)?;
+        }
         if let Some(known) = known.filter(|&known| !self.program.symbol(known).is_undefined()) {
             if symbol.binding != Binding::Weak {
                 if self.program.symbol(known).is_weak() {
