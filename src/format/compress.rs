@@ -32,6 +32,8 @@ pub struct Limits<'b> {
     pub size: u64,
     /// How many times its stored size one payload may have.
     pub ratio: u64,
+    /// The same for one of more than [`LARGE`] bytes: what takes that much memory has to be there.
+    pub large_ratio: u64,
     /// What all payloads together may take; none means no bound.
     pub budget: Option<&'b Budget>,
 }
@@ -41,6 +43,7 @@ impl Default for Limits<'_> {
         Self {
             size: 2 << 30,
             ratio: 4096,
+            large_ratio: 256,
             budget: None,
         }
     }
@@ -74,6 +77,9 @@ impl Budget {
             })
     }
 }
+
+/// Above this size, payloads are held to a lower ratio.
+pub const LARGE: u64 = 128 << 20;
 
 /// LZ4 cannot exceed this by design.
 const LZ4_RATIO: u64 = 255;
@@ -198,11 +204,14 @@ fn first_of_zstd(stored: &[u8], count: usize) -> Vec<u8> {
 }
 
 fn allowed(codec: Codec, stored: &[u8], size: u64, limits: Limits<'_>) -> Result<usize, String> {
-    let ratio = if codec == Codec::Lz4 {
-        limits.ratio.min(LZ4_RATIO)
+    let mut ratio = if size > LARGE {
+        limits.large_ratio
     } else {
         limits.ratio
     };
+    if codec == Codec::Lz4 {
+        ratio = ratio.min(LZ4_RATIO);
+    }
     if size > limits.size {
         return Err(format!(
             "claims to unpack to {size} bytes, more than the limit of {}",
@@ -429,6 +438,7 @@ mod tests {
             assert!(stored.len() * FIRST_RATIO < plain.len(), "{codec:?}");
             let no_ratio = Limits {
                 ratio: u64::MAX,
+                large_ratio: u64::MAX,
                 ..Limits::default()
             };
             let size = plain.len() as u64;
@@ -452,6 +462,14 @@ mod tests {
             Limits::default(),
         );
         assert!(error.unwrap_err().contains("no encoder"));
+    }
+
+    #[test]
+    fn much_memory_has_to_be_earned() {
+        let stored = vec![0; 100_000];
+        let claim = |size| decompress(Codec::Zstd, &stored, size, Limits::default()).unwrap_err();
+        assert!(claim(LARGE).contains("valid zstd"));
+        assert!(claim(LARGE + 1).contains("no encoder"));
     }
 
     #[test]
