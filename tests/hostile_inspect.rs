@@ -167,9 +167,9 @@ fn what_points_at_itself() {
     // A thin archive that is its own member, under both ways to write its name.
     for name in ["self.a/", "./self.a/"] {
         let mut thin = b"!<thin>\n".to_vec();
-        write!(
+        writeln!(
             thin,
-            "{name:<16}0           0     0     644     100       `\n"
+            "{name:<16}0           0     0     644     100       `"
         )
         .unwrap();
         let folder = tempfile::tempdir().unwrap();
