@@ -91,6 +91,8 @@ Register-ArgumentCompleter -Native -CommandName 'cudalink' -ScriptBlock {
             [CompletionResult]::new('--host-target', '--host-target', [CompletionResultType]::ParameterName, 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]')
             [CompletionResult]::new('--nvjitlink', '--nvjitlink', [CompletionResultType]::ParameterName, 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]')
             [CompletionResult]::new('--toolkit', '--toolkit', [CompletionResultType]::ParameterName, 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]')
+            [CompletionResult]::new('--backend', '--backend', [CompletionResultType]::ParameterName, 'Who links')
+            [CompletionResult]::new('--verify', '--verify', [CompletionResultType]::ParameterName, 'How the result is proven')
             [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Write a report as JSON; `-` is standard output')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]')
             [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Stop the library after this many seconds')

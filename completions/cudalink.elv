@@ -87,6 +87,8 @@ set edit:completion:arg-completer[cudalink] = {|@words|
             cand --host-target 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]'
             cand --nvjitlink 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]'
             cand --toolkit 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]'
+            cand --backend 'Who links'
+            cand --verify 'How the result is proven'
             cand --report 'Write a report as JSON; `-` is standard output'
             cand --jobs 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]'
             cand --timeout 'Stop the library after this many seconds'

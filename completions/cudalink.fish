@@ -103,6 +103,11 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l symbol -d 'Th
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l backend -d 'Who links' -r -f -a "auto\t'nvJitLink; the built-in linker where all inputs are cubins and no nvJitLink is installed'
+nvjitlink\t''
+builtin\t'Relocatable cubins of sm_75 to sm_90a, without any library'"
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l verify -d 'How the result is proven' -r -f -a "fast\t'Read back and held against the inputs'
+double\t'Linked by the built-in linker as well, and compared section by section'"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l report -d 'Write a report as JSON; `-` is standard output' -r -F
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l jobs -d 'Links at the same time, when there are several architectures [default: as CPUs and memory allow]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l timeout -d 'Stop the library after this many seconds' -r

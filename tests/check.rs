@@ -482,6 +482,27 @@ fn an_undefined_symbol_is_told_who_nearly_defines_it() {
         hints(&[&calls("f"), &user]),
         ["b has a static `f`: drop `static` to let other inputs use it"]
     );
+    let hidden =
+        "_ZN34_INTERNAL_a87f052c_4_a_cu_db3d90f636_GLOBAL__N__a87f052c_4_a_cu_db3d90f66hiddenEi";
+    let user = format!(
+        "{}{}",
+        defines("", hidden),
+        programs::kernel("k2", &programs::call(hidden))
+    );
+    assert_eq!(
+        hints(&[&calls("_Z6hiddeni"), &user]),
+        ["b has `hidden(int)` in an unnamed namespace: take it out to let other inputs use it"]
+    );
+    let own = "_ZN39_INTERNAL_26ea21ef_10_my_file_cu__Z1kPi2sfEi";
+    let user = format!(
+        "{}{}",
+        defines("", own),
+        programs::kernel("k2", &programs::call(own))
+    );
+    assert_eq!(
+        hints(&[&calls("_Z2sfi"), &user]),
+        ["b has a static `sf(int)`: drop `static` to let other inputs use it"]
+    );
     assert_eq!(
         hints(&[&calls("reduce_sum"), &defines(".visible", "reduce_smu")]),
         ["`reduce_smu`, which b defines, has a similar name"]
@@ -522,6 +543,7 @@ fn an_undefined_symbol_shows_the_way_from_a_kernel() {
         },
     );
     assert_eq!(verdict(&relocatable), "ok");
+    assert_eq!(relocatable.findings.len(), 1);
     assert_eq!(
         relocatable.findings[0].details,
         ["the final link must define it"]
@@ -761,6 +783,29 @@ fn findings_name_inputs_and_reasons() {
             "warning[unused-input] b c: contributes nothing to the result | \
           it has no kernel and no variable, and nothing that is live calls its functions"
         ]
+    );
+    let weak = |body: &str, kernel: &str| {
+        let f = programs::function(".weak", "_Z1fi", body);
+        format!("{f}{}", programs::kernel(kernel, &programs::call("_Z1fi")))
+    };
+    assert_eq!(
+        told(&[
+            &weak("", "k1"),
+            &weak("", "k2"),
+            &weak("st.global.u32 [%d1], %r1;", "k3")
+        ]),
+        [
+            "note[duplicate-symbol] a c: `_Z1fi` is compiled differently in several inputs; the first is taken | \
+          `f(int)` is taken from a; c has another"
+        ]
+    );
+    assert_eq!(
+        told(&[
+            &weak("st.global.u32 [%d1], %r1;", "k1"),
+            &function("", "k2"),
+            &weak("", "k3")
+        ]),
+        [""; 0]
     );
     assert_eq!(
         told(&[]),

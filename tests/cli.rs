@@ -125,7 +125,9 @@ fn shell(command: &str, place: &Path) -> Command {
 fn files(place: &Path) -> BTreeSet<String> {
     std::fs::read_dir(place)
         .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .map(Result::unwrap)
+        .filter(|file| file.path().is_file())
+        .map(|file| file.file_name().into_string().unwrap())
         .collect()
 }
 

@@ -61,12 +61,18 @@ step "compute-sanitizer over the tests whose kernels do nothing wrong"
 if command -v compute-sanitizer >/dev/null; then
     cat >"$work/sanitized" <<END
 #!/bin/sh
+# Only launches: the tool reports what doctor asks of the driver in vain, and fails where the driver is not used.
+case " \$* " in
+" run "*" --dry-run "*) exec "$dir/cudalink" "\$@" ;;
+" run "*) ;;
+*) exec "$dir/cudalink" "\$@" ;;
+esac
 exec compute-sanitizer --tool memcheck --target-processes all --error-exitcode 9 \
     --log-file "$work/sanitizer.%p.log" "$dir/cudalink" "\$@"
 END
     chmod +x "$work/sanitized"
-    # The largest grids are smaller with the tool's own code in the kernels, and it is too slow for the rest.
-    CUDALINK_BIN=$work/sanitized "$dir/gpu" --test-threads 4 --skip faults --skip hung --skip interrupt \
+    # Some kernels are ended by faults on purpose, also on one of several devices. The largest grids are smaller with the tool's own code in the kernels, and it is too slow for the rest.
+    CUDALINK_BIN=$work/sanitized "$dir/gpu" --test-threads 4 --skip faults --skip devices --skip hung --skip interrupt \
         --skip without_a_cooperative --skip largest --skip 4_gib --skip timings --skip scalars || failed=1
     cat "$work"/sanitizer.*.log 2>/dev/null | grep -v 'COMPUTE-SANITIZER$' | sort | uniq -c | sort -rn | head -20
 else

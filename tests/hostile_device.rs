@@ -1,11 +1,15 @@
-//! Damaged cubins and PTX: any answer is right, except a panic, a hang or memory without bound.
+//! Damaged files: any answer is right, except a panic, a hang or memory without bound.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 
-use cudalink::code::{Functions, Producer, Symbols};
+use cudalink::code::{Functions, ObjectCode, Producer, Symbols};
+use cudalink::error::{Diagnostic, Result};
 use cudalink::format::cubin::Cubin;
 use cudalink::format::ptx::Ptx;
+use cudalink::format::{Kind, classify};
+use cudalink::inspect::{Detail, ImageReport, Request, Sink, Source, inspect};
+use cudalink::observe::Silent;
 
 /// A small generator: the same damage in every run.
 struct Random(u64);
@@ -73,9 +77,67 @@ fn read_everything(bytes: &[u8]) {
     }
 }
 
+const ROUNDS: usize = 20_000;
+
+/// Takes a report and lets it go.
+struct Nowhere;
+
+impl Sink for Nowhere {
+    fn source(&mut self, _: &Source) -> Result<()> {
+        Ok(())
+    }
+
+    fn image(&mut self, image: ImageReport) -> Result<()> {
+        assert!(!image.id.is_empty());
+        Ok(())
+    }
+
+    fn end(&mut self, _: Vec<Diagnostic>) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn damaged_containers() {
+    let is_container = |bytes: &[u8]| {
+        use Kind::{Archive, Executable, Fatbin, Object, SharedLibrary, Wheel, Zip};
+        let kind = classify(bytes).kind;
+        [
+            Archive,
+            Executable,
+            Fatbin,
+            Object,
+            SharedLibrary,
+            Wheel,
+            Zip,
+        ]
+        .contains(&kind)
+    };
+    let files: Vec<_> = common::files(is_container)
+        .into_iter()
+        .filter(|(_, bytes)| bytes.len() < 100_000)
+        .collect();
+    if files.is_empty() {
+        return common::skip("there is no container to damage");
+    }
+    let request = Request {
+        detail: Detail::ALL,
+        demangle: true,
+        ..Request::default()
+    };
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    for round in 0..ROUNDS {
+        let (path, original) = &files[round % files.len()];
+        let mut bytes = original.clone();
+        damage(&mut bytes, &mut random);
+        let name = path.file_name().unwrap().to_string_lossy();
+        let object = ObjectCode::from_blob(name, bytes.into());
+        inspect(&[object], &request, &mut Nowhere, &Silent).unwrap();
+    }
+}
+
 #[test]
 fn damaged_device_code() {
-    const ROUNDS: usize = 20_000;
     let files = common::files(|bytes| Cubin::is_cubin(bytes) || Ptx::is_ptx(bytes));
     // Large ones would only slow the test down.
     let files: Vec<_> = files

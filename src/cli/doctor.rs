@@ -62,11 +62,6 @@ const WORK: &[(&str, &str, &[Component])] = &[
         "link code that uses the device runtime",
         &[Component::Cudadevrt, Component::NvJitLink],
     ),
-    (
-        "nvlink",
-        "link with `--backend nvlink`",
-        &[Component::Nvlink, Component::Ptxas],
-    ),
 ];
 
 /// What `doctor --format json` prints.

@@ -95,8 +95,13 @@ mod tests {
         );
         let listed: BTreeSet<&str> = VARIABLES.iter().map(|(name, _)| *name).collect();
         assert_eq!(listed.len(), VARIABLES.len());
-        // These are the build's and the tests' own.
-        let foreign = ["CUDALINK_VERSION", "CUDALINK_TEST_STRICT"];
+        // These are the build's, the tests' and the workers' own.
+        let foreign = [
+            "CUDALINK_VERSION",
+            "CUDALINK_TEST_STRICT",
+            "CUDALINK_RUN_STDIN",
+            "CUDALINK_RUN_WORKER",
+        ];
         let is_variable = |word: &&String| {
             word.strip_prefix("CUDALINK_").is_some_and(|rest| {
                 !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_uppercase() || b == b'_')

@@ -11,7 +11,7 @@ use crate::ui::sanitize;
 #[command(after_help = "Examples:\n  \
     cudalink explain arch-suffix\n  \
     cudalink explain NVJITLINK_ERROR_INTERNAL\n  \
-    cudalink explain __fatbinwrap_26ea21ef_5_a_cu_2c3b7e1f\n  \
+    cudalink explain __fatbinwrap_26ea21ef_4_a_cu_2c3b7e1f\n  \
     cudalink explain \"nvlink error   : Undefined reference to '_Z1fi' in 'a.o'\"")]
 pub struct Opts {
     /// A diagnostic code, a result code or its number, a symbol, or a message of nvlink, ptxas or a driver

@@ -37,6 +37,17 @@ const KNOWN: &[u16] = &[
 /// Members of one family, oldest first: `f` code of one runs on it and on those after it.
 const FAMILIES: &[&[u16]] = &[&[100, 103], &[110], &[120, 121]];
 
+/// What is wrong when a fatbin entry and the cubin in it are for different architectures. Where the numbers differ,
+/// the suffixes do not matter.
+pub fn disagreement(said: Arch, own: Arch) -> String {
+    let (said, own) = if said.number == own.number {
+        (said, own)
+    } else {
+        (Arch::new(said.number), Arch::new(own.number))
+    };
+    format!("fatbin entry is for {said}, but its cubin is for {own}")
+}
+
 impl Arch {
     pub const fn new(number: u16) -> Self {
         Self {

@@ -11,7 +11,7 @@ mod producer;
 mod read;
 mod symbol;
 
-pub use arch::{Arch, Suffix};
+pub use arch::{Arch, Suffix, disagreement};
 pub use demangle::{Demangler, demangled};
 pub use expand::{ExpandOptions, Expansion, Visitor};
 pub use image::{Compression, Group, Image, ImageData, ImageKind, Loadable, Producer};

@@ -32,6 +32,8 @@ pub struct Limits<'b> {
     pub size: u64,
     /// How many times its stored size one payload may have.
     pub ratio: u64,
+    /// The same for one of more than [`LARGE`] bytes: what takes that much memory has to be there.
+    pub large_ratio: u64,
     /// What all payloads together may take; none means no bound.
     pub budget: Option<&'b Budget>,
 }
@@ -41,6 +43,7 @@ impl Default for Limits<'_> {
         Self {
             size: 2 << 30,
             ratio: 4096,
+            large_ratio: 256,
             budget: None,
         }
     }
@@ -74,6 +77,9 @@ impl Budget {
             })
     }
 }
+
+/// Above this size, payloads are held to a lower ratio.
+pub const LARGE: u64 = 128 << 20;
 
 /// LZ4 cannot exceed this by design.
 const LZ4_RATIO: u64 = 255;
@@ -130,12 +136,82 @@ pub fn decompress_into(
     Ok(())
 }
 
+/// The first bytes of what `stored` unpacks to, at most `count`, without unpacking the rest; fewer where it is
+/// damaged, none where the codec has no cheap way.
+pub fn first_bytes(codec: Codec, stored: &[u8], count: usize) -> Vec<u8> {
+    match codec {
+        Codec::None => stored[..count.min(stored.len())].to_vec(),
+        Codec::Lz4 => first_of_lz4(stored, count),
+        Codec::Zstd => first_of_zstd(stored, count),
+        Codec::Zlib | Codec::Scrambled | Codec::Unknown => Vec::new(),
+    }
+}
+
+/// Goes through the sequences of a block until there are enough bytes.
+fn first_of_lz4(stored: &[u8], count: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(count);
+    let mut input = stored.iter().copied();
+    while out.len() < count {
+        let Some(token) = input.next() else { break };
+        let literals = lz4_length(token >> 4, &mut input);
+        out.extend(input.by_ref().take(literals.min(count - out.len())));
+        let (Some(low), Some(high)) = (input.next(), input.next()) else {
+            break;
+        };
+        let distance = usize::from(u16::from_le_bytes([low, high]));
+        let length = lz4_length(token & 15, &mut input).saturating_add(4);
+        for _ in 0..length.min(count - out.len()) {
+            let from = out.len().checked_sub(distance);
+            let Some(&byte) = from.and_then(|from| out.get(from)) else {
+                return out;
+            };
+            out.push(byte);
+        }
+    }
+    out
+}
+
+/// A length of four bits, which goes on in whole bytes where all four are set.
+fn lz4_length(bits: u8, input: &mut impl Iterator<Item = u8>) -> usize {
+    let mut length = usize::from(bits);
+    if bits == 15 {
+        for more in input {
+            length = length.saturating_add(usize::from(more));
+            if more < 255 {
+                break;
+            }
+        }
+    }
+    length
+}
+
+fn first_of_zstd(stored: &[u8], count: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(count);
+    let Ok(mut context) = new_context() else {
+        return out;
+    };
+    let mut input = InBuffer::around(stored);
+    while out.len() < count {
+        let filled = out.len();
+        let left =
+            context.decompress_stream(&mut OutBuffer::around_pos(&mut out, filled), &mut input);
+        let is_stuck = out.len() == filled && input.pos() == stored.len();
+        if is_stuck || !left.is_ok_and(|left| left > 0) {
+            break;
+        }
+    }
+    out
+}
+
 fn allowed(codec: Codec, stored: &[u8], size: u64, limits: Limits<'_>) -> Result<usize, String> {
-    let ratio = if codec == Codec::Lz4 {
-        limits.ratio.min(LZ4_RATIO)
+    let mut ratio = if size > LARGE {
+        limits.large_ratio
     } else {
         limits.ratio
     };
+    if codec == Codec::Lz4 {
+        ratio = ratio.min(LZ4_RATIO);
+    }
     if size > limits.size {
         return Err(format!(
             "claims to unpack to {size} bytes, more than the limit of {}",
@@ -313,6 +389,32 @@ mod tests {
     }
 
     #[test]
+    fn the_start_alone() {
+        let mut plain = b"\x7fELF".to_vec();
+        plain.extend((0..60_000_u32).flat_map(|n| (n / 7 % 300).to_le_bytes()));
+        let lz4 = lz4_flex::block::compress(&plain);
+        for (codec, stored) in [
+            (Codec::None, &plain),
+            (Codec::Lz4, &lz4),
+            (Codec::Zstd, &zstd_of(&plain)),
+        ] {
+            for count in [0, 1, 64, 5000, plain.len(), plain.len() + 9] {
+                let expected = &plain[..count.min(plain.len())];
+                assert!(
+                    first_bytes(codec, stored, count) == expected,
+                    "{codec:?} {count}"
+                );
+            }
+            for cut in [0, 1, 20, stored.len() / 2] {
+                let start = first_bytes(codec, &stored[..cut], 5000);
+                assert!(plain.starts_with(&start), "{codec:?} {cut}");
+            }
+        }
+        // A copy from before the start.
+        assert_eq!(first_bytes(Codec::Lz4, &[0x10, b'a', 2, 0], 9), b"a");
+    }
+
+    #[test]
     fn empty_payloads() {
         for (codec, stored) in [
             (Codec::None, vec![]),
@@ -336,6 +438,7 @@ mod tests {
             assert!(stored.len() * FIRST_RATIO < plain.len(), "{codec:?}");
             let no_ratio = Limits {
                 ratio: u64::MAX,
+                large_ratio: u64::MAX,
                 ..Limits::default()
             };
             let size = plain.len() as u64;
@@ -359,6 +462,14 @@ mod tests {
             Limits::default(),
         );
         assert!(error.unwrap_err().contains("no encoder"));
+    }
+
+    #[test]
+    fn much_memory_has_to_be_earned() {
+        let stored = vec![0; 100_000];
+        let claim = |size| decompress(Codec::Zstd, &stored, size, Limits::default()).unwrap_err();
+        assert!(claim(LARGE).contains("valid zstd"));
+        assert!(claim(LARGE + 1).contains("no encoder"));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use memchr::memmem::{self, Finder};
+use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::memmem;
 use rayon::prelude::*;
 
 use super::cubin::{Cubin, Peek};
@@ -51,17 +52,22 @@ enum Signature {
 }
 
 /// A fatbin's magic with the version and header size that all have, an ELF header as all cubins have it.
-static FINDERS: LazyLock<[(Signature, Finder<'static>); 4]> = LazyLock::new(|| {
-    [
-        (
-            Signature::Fatbin,
-            b"\x50\xed\x55\xba\x01\x00\x10\x00" as &[u8],
-        ),
-        (Signature::Cubin, b"\x7fELF\x02\x01\x01"),
-        (Signature::Ptx, VERSION),
-        (Signature::LtoIr, &ltoir::MAGIC),
-    ]
-    .map(|(signature, needle)| (signature, Finder::new(needle)))
+const NEEDLES: [(Signature, &[u8]); 4] = [
+    (Signature::Fatbin, b"\x50\xed\x55\xba\x01\x00\x10\x00"),
+    (Signature::Cubin, b"\x7fELF\x02\x01\x01"),
+    (Signature::Ptx, VERSION),
+    (Signature::LtoIr, LTO_IR_START),
+];
+/// The magic without its last byte, with which a cubin could start.
+const LTO_IR_START: &[u8] = ltoir::MAGIC.split_at(3).0;
+/// Finds all of them in one pass. No needle ends as another starts, so no find hides another.
+static SEARCHER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    // Building fails only with more patterns or states than fit in 31 bits.
+    #[allow(clippy::expect_used)]
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostFirst)
+        .build(NEEDLES.map(|(_, needle)| needle))
+        .expect("four short patterns")
 });
 const LONGEST_NEEDLE: usize = 8;
 const VERSION: &[u8] = b".version";
@@ -241,7 +247,8 @@ impl<'a> Scan<'a> {
                 range: at..at + extent,
             })),
             Err(error) => {
-                let damage = Malformed::new(at as u64 + error.offset, error.message);
+                let damage =
+                    Malformed::new((at as u64).saturating_add(error.offset), error.message);
                 self.spend(read.min(rest.len()) / 16 + 1)
                     .or(Some(Err(damage)))
             }
@@ -274,14 +281,14 @@ const ENTRY_VERSION: u16 = 0x0101;
 fn hits(file: &[u8], range: Range<usize>) -> Vec<(usize, Signature)> {
     let end = file.len().min(range.end + LONGEST_NEEDLE - 1);
     let bytes = &file[range.start..end];
-    let mut hits: Vec<_> = FINDERS
-        .iter()
-        .flat_map(|(signature, finder)| finder.find_iter(bytes).map(move |at| (at, *signature)))
-        .map(|(at, signature)| (range.start + at, signature))
+    SEARCHER
+        .find_iter(bytes)
+        .map(|found| {
+            let (signature, _) = NEEDLES[found.pattern()];
+            (range.start + found.start(), signature)
+        })
         .filter(|(at, _)| *at < range.end)
-        .collect();
-    hits.sort_unstable_by_key(|(at, _)| *at);
-    hits
+        .collect()
 }
 
 /// Where PTX ends that other data may follow without a NUL, as Rust's strings do: before the first byte that no text

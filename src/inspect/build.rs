@@ -8,7 +8,7 @@ use super::report::{ImageReport, RelocationReport, SectionReport, Sink, Source};
 use super::select::Selection;
 use crate::code::{
     Arch, Demangler, ExpandOptions, Functions, Image, ImageKind, Loadable, ObjectCode, Producer,
-    SymbolKind, Symbols, Visitor, demangled,
+    Suffix, SymbolKind, Symbols, Visitor, demangled, disagreement,
 };
 use crate::error::{Code, Diagnostic, Malformed, Result, Severity};
 use crate::format::Kind;
@@ -326,6 +326,9 @@ impl Builder<'_> {
     fn read_cubin(&self, bytes: &[u8], report: &mut ImageReport) -> Result<(), Malformed> {
         let cubin = Cubin::parse(bytes)?;
         report.relocatable = Some(cubin.stage() == Stage::Relocatable);
+        if report.relocatable == Some(true) && report.loadable == Loadable::Yes {
+            report.loadable = Loadable::RelocatableOnly;
+        }
         report.producer = Producer::from_cubin(&cubin);
         note_arch(&cubin, report);
         let detail = self.request.detail;
@@ -437,14 +440,22 @@ fn note_arch(cubin: &Cubin<'_>, report: &mut ImageReport) {
             report.arch = Some(own);
             report.arch_source = Some(target.source.to_owned());
         }
-        Some(said) if said.number != own.number => {
-            let message = format!("the container says {said}, but the cubin is for {own}");
-            report
-                .warnings
-                .push(Diagnostic::warning(Code::Damaged, message).input(&report.id));
+        Some(said) if differ(said, own) => {
+            let message = disagreement(said, own);
+            let is_told = |warning: &Diagnostic| warning.message == message;
+            if !report.warnings.iter().any(is_told) {
+                let warning = Diagnostic::warning(Code::Damaged, message);
+                report.warnings.push(warning.input(&report.id));
+            }
         }
         Some(_) => {}
     }
+}
+
+/// Not every release records `f` in the cubin.
+fn differ(said: Arch, own: Arch) -> bool {
+    let is_exact = |arch: Arch| arch.suffix == Suffix::Accelerated;
+    said.number != own.number || is_exact(said) != is_exact(own)
 }
 
 fn sections(cubin: &Cubin<'_>) -> Vec<SectionReport> {

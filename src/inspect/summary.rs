@@ -29,6 +29,12 @@ pub struct Row {
     pub versions: BTreeSet<(u16, u16)>,
 }
 
+impl Row {
+    fn is_ir(&self) -> bool {
+        matches!(self.kind, ImageKind::LtoIr | ImageKind::NvvmIr)
+    }
+}
+
 impl Summary {
     pub fn add(&mut self, image: &ImageReport) {
         let key = (image.arch, image.kind, image.loadable);
@@ -101,6 +107,9 @@ impl Summary {
             return Some(
                 "all code is relocatable: it must be device-linked before it can run".to_owned(),
             );
+        }
+        if self.rows().all(|row| relocatable(row) || row.is_ir()) {
+            return Some("nothing can be loaded before a device link with LTO".to_owned());
         }
         let ptx: Vec<&Row> = self
             .rows()
@@ -183,6 +192,15 @@ mod tests {
         assert_eq!(
             notes(Kind::Object, &[("sm_90", Cubin, RelocatableOnly)]),
             ["all code is relocatable: it must be device-linked before it can run"]
+        );
+        let no = Loadable::No;
+        assert_eq!(
+            notes(library, &[("sm_90", ImageKind::LtoIr, no)]),
+            ["nothing can be loaded before a device link with LTO"]
+        );
+        assert_eq!(
+            notes(library, &[cubin, ("sm_90", ImageKind::LtoIr, no)]),
+            ["no PTX: not forward compatible"]
         );
         // What a bare cubin cannot do needs no words.
         assert!(notes(Kind::Cubin, &[cubin]).is_empty());

@@ -21,6 +21,7 @@ use crate::link::front::{FromSource, FrontEnd, SourceOptions, is_source};
 use crate::link::inputs::{input_report, unlinkable};
 use crate::link::nvjitlink::{Inspector, NvJitLink, Work};
 use crate::link::options::{Emit, Options, Shape};
+use crate::link::own;
 use crate::link::picked::Picked;
 use crate::link::report::{BackendReport, ImageChoice, Report};
 use crate::link::requirements::Requirements;
@@ -51,6 +52,26 @@ pub enum Members {
     Needed,
 }
 
+/// Who links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// nvJitLink; the built-in linker where it can and no nvJitLink is installed.
+    #[default]
+    Auto,
+    NvJitLink,
+    Builtin,
+}
+
+/// How results are proven.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Read back and held against the inputs.
+    #[default]
+    Fast,
+    /// Also linked by the built-in linker, and compared.
+    Double,
+}
+
 /// What a user asks for.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
@@ -60,6 +81,8 @@ pub struct Request {
     pub emit: Emit,
     /// The result is linked again (`-r`).
     pub relocatable: bool,
+    pub backend: Backend,
+    pub verify: Verify,
     pub lto: Lto,
     pub options: Options,
     pub sources: SourceOptions,
@@ -120,6 +143,8 @@ struct Prepared {
     two_steps: bool,
     outcome: check::Outcome,
     library: Option<Candidate>,
+    /// The built-in linker links.
+    builtin: bool,
     /// The library's release, or that of the one that would be fetched.
     release: Version,
 }
@@ -143,6 +168,11 @@ impl<'a> Session<'a> {
             return Ok(passed);
         }
         let start = Instant::now();
+        if prepared.builtin {
+            let result = own::link(&prepared.picked, prepared.shape, false)?;
+            self.report.timings.link = milliseconds(start);
+            return self.prove(result, &prepared);
+        }
         let Some(library) = &prepared.library else {
             return Err(Error::failed(Code::Internal, "no library was chosen"));
         };
@@ -168,11 +198,22 @@ impl<'a> Session<'a> {
         self.report.timings.load = made.load;
         self.report.cached = made.known;
         self.report.steps = made.steps;
-        let start = Instant::now();
         self.settle(made.findings, Category::Failed)?;
         let result = made
             .result
             .ok_or_else(|| Error::failed(Code::BackendFailed, "the library gave no result"))?;
+        if self.request.verify == Verify::Double {
+            let own = own::link(&prepared.picked, prepared.shape, true)?;
+            if let Some(section) = own::difference(&result, &own)? {
+                return Err(own::disagreement(&section));
+            }
+        }
+        self.prove(result, &prepared)
+    }
+
+    /// Lets a result go only if it is what was promised.
+    fn prove(mut self, result: Blob, prepared: &Prepared) -> Result<Blob> {
+        let start = Instant::now();
         let promise = verify::Promise {
             shape: prepared.shape,
             outcome: &prepared.outcome,
@@ -216,7 +257,13 @@ impl<'a> Session<'a> {
 
         let start = Instant::now();
         let requirements = Requirements::new(shape, &self.options, &picked);
-        let library = self.find_library(&requirements, dry)?;
+        let builtin = self.takes_builtin(&requirements, shape, &picked)?;
+        // A PTX that is passed through needs nobody.
+        let passed = shape.emit == Emit::Ptx && !shape.lto;
+        let library = match builtin || passed {
+            true => None,
+            false => self.find_library(&requirements, dry)?,
+        };
         let release = library
             .as_ref()
             .and_then(|library| library.version)
@@ -253,6 +300,7 @@ impl<'a> Session<'a> {
             picked,
             outcome: checked.outcome,
             library,
+            builtin,
             release,
         };
         self.report.steps = Work {
@@ -645,18 +693,57 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Whether the built-in linker links.
+    fn takes_builtin(
+        &mut self,
+        requirements: &Requirements,
+        shape: Shape,
+        picked: &[Picked],
+    ) -> Result<bool> {
+        let obstacles = own::obstacles(shape, &self.options, picked);
+        let wants_it = self.request.backend == Backend::Builtin;
+        if wants_it || self.request.verify == Verify::Double {
+            if let Some(error) = Error::from_diagnostics(Category::Failed, obstacles) {
+                return Err(error);
+            }
+            if wants_it {
+                self.report_builtin("it is asked for");
+            }
+            return Ok(wants_it);
+        }
+        if self.request.backend != Backend::Auto || !obstacles.is_empty() {
+            return Ok(false);
+        }
+        // Nothing is fetched for what needs no library.
+        let settings = self.tools.settings;
+        let located = toolkit::locate(Component::NvJitLink, settings, &requirements.needs());
+        let is_named = settings.names_library();
+        if located.chosen.is_some() || is_named || own::link(picked, shape, false).is_err() {
+            return Ok(false);
+        }
+        self.tools.observer.status(
+            "linked by the built-in linker: all inputs are machine code, and no suitable nvJitLink is installed",
+        );
+        self.report_builtin("all inputs are machine code, and no suitable nvJitLink is installed");
+        Ok(true)
+    }
+
+    fn report_builtin(&mut self, reason: &str) {
+        self.report.backend = Some(BackendReport {
+            name: "builtin".to_owned(),
+            version: env!("CARGO_PKG_VERSION").parse().ok(),
+            path: None,
+            reason: reason.to_owned(),
+        });
+    }
+
     fn find_library(
         &mut self,
         requirements: &Requirements,
         dry: bool,
     ) -> Result<Option<Candidate>> {
         let settings = self.tools.settings;
-        let environment = &settings.environment;
-        let is_explicit = settings.nvjitlink.is_some()
-            || settings.toolkit.is_some()
-            || ["CUDALINK_NVJITLINK", "CUDALINK_TOOLKIT"]
-                .iter()
-                .any(|name| environment.get(name).is_some());
+        let is_explicit = settings.names_library();
         // What the user chose is held against the inputs here, where the message can name them.
         let needs = if is_explicit {
             Needs::default()

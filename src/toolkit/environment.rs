@@ -29,6 +29,18 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether the user says which library to use.
+    pub fn names_library(&self) -> bool {
+        let variables = ["CUDALINK_NVJITLINK", "CUDALINK_TOOLKIT"];
+        self.nvjitlink.is_some()
+            || self.toolkit.is_some()
+            || variables
+                .iter()
+                .any(|name| self.environment.get(name).is_some())
+    }
+}
+
 /// A snapshot of the environment variables, and where the file system begins.
 #[derive(Debug, Clone)]
 pub struct Environment {

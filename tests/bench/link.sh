@@ -15,7 +15,7 @@ cc -O2 tests/bench/link.c -o "$work/bare" -ldl
 library=$("$cudalink" doctor --format json 2>/dev/null | python3 -c '
 import json, sys
 report = json.load(sys.stdin)
-print(next(part["chosen"]["path"] for part in report["components"] if part["component"] == "nvjitlink"))' || true)
+print(next(part["path"] for part in report["components"] if part["component"] == "nvjitlink"))' || true)
 [ -n "$library" ] || { echo "no nvJitLink was found"; exit 3; }
 export CUDALINK_NVJITLINK=$library CUDALINK_CACHE_DIR=$work/cache
 if [ -z "${PYTHON:-}" ]; then

@@ -13,7 +13,7 @@ use crate::inspect::{
     Detail, Glob, ImageReport, JsonWriter, Outcome, Report, Request, Selection, Sink, Source,
     Summary, View, csv_line, inspect, markdown_line,
 };
-use crate::ui::Printer;
+use crate::ui::{Printer, sanitize};
 
 /// Say what device code is in a file, and what its kernels need
 #[derive(Debug, clap::Args)]
@@ -258,9 +258,11 @@ impl TableSink {
     }
 
     fn line<T: AsRef<str>>(&self, cells: &[T]) -> String {
+        // Whoever reads the table shows the names on a terminal in the end.
+        let cells: Vec<_> = cells.iter().map(|cell| sanitize(cell.as_ref())).collect();
         match self.format {
-            Format::Markdown => markdown_line(cells),
-            _ => csv_line(cells),
+            Format::Markdown => markdown_line(&cells),
+            _ => csv_line(&cells),
         }
     }
 

@@ -17,7 +17,8 @@ use crate::ffi::driver::Driver;
 use crate::link::check::Levels;
 use crate::link::report::OutputReport;
 use crate::link::{
-    Emit, FastCompile, Lto, Members, Options, Report, Request, SourceOptions, Tools, artifact,
+    Backend, Emit, FastCompile, Lto, Members, Options, Report, Request, SourceOptions, Tools,
+    Verify, artifact,
 };
 use crate::pack::{Codec, HostTarget, symbol_from_name, write_object};
 use crate::ui::table::human_bytes;
@@ -199,6 +200,12 @@ struct ContainerFlags {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Process")]
 struct ProcessFlags {
+    /// Who links
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    backend: BackendArg,
+    /// How the result is proven
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    verify: VerifyArg,
     /// Print what would be linked, and why, and stop
     #[arg(long)]
     dry_run: bool,
@@ -242,6 +249,25 @@ enum LtoArg {
     Auto,
     On,
     Off,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum BackendArg {
+    /// nvJitLink; the built-in linker where all inputs are cubins and no nvJitLink is installed.
+    #[default]
+    Auto,
+    Nvjitlink,
+    /// Relocatable cubins of sm_75 to sm_90a, without any library.
+    Builtin,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum VerifyArg {
+    /// Read back and held against the inputs.
+    #[default]
+    Fast,
+    /// Linked by the built-in linker as well, and compared section by section.
+    Double,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -435,6 +461,15 @@ impl Opts {
                 EmitArg::Ltoir => Emit::LtoIr,
             },
             relocatable: self.relocatable,
+            backend: match self.process.backend {
+                BackendArg::Auto => Backend::Auto,
+                BackendArg::Nvjitlink => Backend::NvJitLink,
+                BackendArg::Builtin => Backend::Builtin,
+            },
+            verify: match self.process.verify {
+                VerifyArg::Fast => Verify::Fast,
+                VerifyArg::Double => Verify::Double,
+            },
             lto: match self.lto {
                 LtoArg::Auto => Lto::Auto,
                 LtoArg::On => Lto::On,
@@ -541,7 +576,10 @@ fn summary(made: &OutputReport, report: &Report) -> String {
         let version = backend
             .version
             .map_or(String::new(), |version| format!(" {version}"));
-        format!(" (nvJitLink{version})")
+        match backend.name.as_str() {
+            "builtin" => " (built-in linker)".to_owned(),
+            _ => format!(" (nvJitLink{version})"),
+        }
     });
     let relocatable = if report.relocatable {
         "relocatable "

@@ -27,11 +27,11 @@ pub fn text(report: &Report, width: usize) -> String {
                 let version = backend
                     .version
                     .map_or(String::new(), |version| format!(" {version}"));
-                let path = backend
-                    .path
-                    .as_ref()
-                    .map_or(String::new(), |path| path.display().to_string());
-                format!("nvJitLink{version}, {}, {path}", backend.reason)
+                // Where it lies is in the report; here it would only be broken over lines.
+                match backend.name.as_str() {
+                    "builtin" => format!("built-in linker, {}", backend.reason),
+                    _ => format!("nvJitLink{version}, {}", backend.reason),
+                }
             }
             None => "nvJitLink would be fetched".to_owned(),
         },

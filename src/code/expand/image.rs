@@ -3,10 +3,13 @@ use std::sync::Arc;
 
 use super::{Expander, File};
 use crate::bytes::Blob;
-use crate::code::image::Group;
-use crate::code::{Arch, Compression, Image, ImageData, ImageKind, Loadable, Producer, Suffix};
+use crate::code::image::{Group, codec};
+use crate::code::{
+    Arch, Compression, Image, ImageData, ImageKind, Loadable, Producer, Suffix, disagreement,
+};
 use crate::error::{Code, Diagnostic, Malformed};
 use crate::format::Kind;
+use crate::format::compress;
 use crate::format::cubin::{Cubin, Debug, Peek, Stage, Target};
 use crate::format::fatbin::{self, Container, Entry};
 use crate::format::ltoir;
@@ -48,6 +51,21 @@ impl<'f> Place<'f> {
             loadable,
             ..Self::indexed(file)
         }
+    }
+
+    /// The header of a cubin. A section of a host file says what its fatbins are for; elsewhere only the cubin does,
+    /// so there the start of a compressed one is unpacked.
+    fn peek(&self, stored: &[u8], compression: Compression) -> Option<Result<Peek, Malformed>> {
+        const HEADER: usize = 64;
+        if compression == Compression::None {
+            return Some(Peek::read(stored));
+        }
+        if self.section.is_some() {
+            return None;
+        }
+        // One that does not unpack is told of when it is read.
+        let start = compress::first_bytes(codec(compression), stored, HEADER);
+        (start.len() == HEADER).then(|| Peek::read(&start))
     }
 
     fn blob(&self, range: Range<usize>) -> Option<Blob> {
@@ -118,7 +136,7 @@ impl Expander<'_> {
         let cubin = match Cubin::parse(&blob) {
             Ok(cubin) => cubin,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
@@ -146,7 +164,7 @@ impl Expander<'_> {
         let ptx = match Ptx::parse_header(&blob) {
             Ok(ptx) => ptx,
             Err(error) => {
-                let offset = range.start as u64 + error.offset;
+                let offset = (range.start as u64).saturating_add(error.offset);
                 return self.damage(place.file, &Malformed { offset, ..error });
             }
         };
@@ -234,13 +252,14 @@ impl Expander<'_> {
         };
         let kind = ImageKind::of_entry(entry.kind);
         let compression = Compression::from(entry.codec());
-        let peek = (kind == ImageKind::Cubin && compression == Compression::None)
-            .then(|| Peek::read(&stored));
+        let peek = (kind == ImageKind::Cubin)
+            .then(|| place.peek(&stored, compression))
+            .flatten();
         let (data, size) = match compression {
             Compression::None => {
                 let size = match (&peek, kind) {
                     (Some(Ok(peek)), _) => within_padding(peek.tables_end, stored.len()),
-                    (None, ImageKind::Ptx) => without_nuls(&stored),
+                    (_, ImageKind::Ptx) => without_nuls(&stored),
                     _ => stored.len() as u64,
                 };
                 (ImageData::Plain(stored), size)
@@ -375,11 +394,23 @@ fn describe(image: &mut Image, entry: &Entry<'_>, container: u32) {
             .map(|aux| text(until_nul(aux)).trim().to_owned());
         image.options = options.filter(|options| !options.is_empty());
     }
+    if entry.kind == fatbin::kind::RELOCATABLE_PTX || is_for_links(image) {
+        mark_relocatable(image, Stage::Relocatable);
+    }
     match image.kind {
         ImageKind::Ptx => image.producer.ptx_isa = Some(version(entry.code_version)),
         ImageKind::LtoIr => image.producer.ltoir_version = Some(version(entry.code_version)),
         _ => {}
     }
+}
+
+/// Whether PTX is to be compiled for a link, as `nvcc -dc` records it.
+fn is_for_links(image: &Image) -> bool {
+    let options = image.options.as_deref().unwrap_or_default();
+    image.kind == ImageKind::Ptx
+        && options
+            .split_ascii_whitespace()
+            .any(|option| matches!(option, "--compile-only" | "-c"))
 }
 
 /// Holds what an entry says of a cubin against the cubin's own header, which lies right behind it.
@@ -391,10 +422,14 @@ fn compare(image: &mut Image, entry: &Entry<'_>, peek: Result<Peek, Malformed>) 
             if u32::from(peek.number) == entry.arch {
                 return;
             }
-            format!(
-                "fatbin entry is for sm_{}, but its cubin is for sm_{}",
-                entry.arch, peek.number
-            )
+            let own = Arch::new(peek.number);
+            match image.arch {
+                Some(said) => disagreement(said, own),
+                None => format!(
+                    "fatbin entry is for sm_{}, but its cubin is for {own}",
+                    entry.arch
+                ),
+            }
         }
     };
     let warning = Diagnostic::warning(Code::Damaged, wrong).offset(entry.payload_offset());

@@ -386,6 +386,52 @@ fn an_entry_that_disagrees_with_its_cubin_is_told() {
 }
 
 #[test]
+fn code_for_a_link_is_nothing_to_load_wherever_it_sits() {
+    let mut relocatable = cubin(90);
+    relocatable[16] = 1;
+    let packed = |flags, plain: &[u8], stored: Vec<u8>| {
+        let unpacked = plain.len() as u64;
+        Entry {
+            flags,
+            unpacked,
+            ..entry(2, 90, &stored)
+        }
+        .bytes()
+    };
+    let whole = cubin(90);
+    let ptx = |options| {
+        Entry {
+            options,
+            ..entry(1, 90, PTX.as_bytes())
+        }
+        .bytes()
+    };
+    let bytes = container(&[
+        packed(
+            0x8011,
+            &relocatable,
+            zstd::bulk::compress(&relocatable, 3).unwrap(),
+        ),
+        packed(
+            0x2011,
+            &relocatable,
+            lz4_flex::block::compress(&relocatable),
+        ),
+        packed(0x8011, &whole, zstd::bulk::compress(&whole, 3).unwrap()),
+        packed(0x2011, &whole, lz4_flex::block::compress(&whole)),
+        ptx("-maxrregcount=96 --compile-only "),
+        ptx("-maxrregcount=96"),
+        entry(64, 90, PTX.as_bytes()).bytes(),
+    ]);
+    let loadable: Vec<_> = expand("a.fatbin", bytes)
+        .images
+        .iter()
+        .map(|image| image.loadable == Loadable::Yes)
+        .collect();
+    assert_eq!(loadable, [false, false, true, true, false, true, false]);
+}
+
+#[test]
 fn a_damaged_part_does_not_hide_the_rest() {
     let mut broken = fatbin(90);
     let first = 64 + cubin(90).len();

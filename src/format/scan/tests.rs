@@ -54,6 +54,17 @@ fn finds_each_kind_in_order_wherever_it_starts() {
 }
 
 #[test]
+fn no_signature_hides_another() {
+    for (_, first) in NEEDLES {
+        for (_, second) in NEEDLES {
+            for length in 1..first.len().min(second.len()) {
+                assert_ne!(first[first.len() - length..], second[..length]);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_find_is_not_searched() {
     let inner = fatbin();
     let bytes = container(&[entry(16, 90, &inner).bytes()]);

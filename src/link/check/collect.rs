@@ -12,7 +12,7 @@ pub struct Findings {
 }
 
 /// Findings of one code and severity that are kept.
-const MOST: usize = 100;
+pub const MOST: usize = 100;
 
 impl Findings {
     pub fn add(&mut self, finding: Diagnostic) {

@@ -217,7 +217,8 @@ impl<'t> Lacking<'t, '_> {
         if live.is_empty() {
             return;
         }
-        let names: Vec<&str> = live.iter().map(|missing| self.name(missing)).collect();
+        let told = live.iter().take(collect::MOST);
+        let names: Vec<&str> = told.map(|missing| self.name(missing)).collect();
         let elsewhere = elsewhere(&names);
         let near = Near::new(self.table, resolution, &elsewhere);
         for missing in live {

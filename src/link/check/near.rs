@@ -79,9 +79,12 @@ impl<'t, 'c> Near<'t, 'c> {
         let elsewhere = self.elsewhere.get(name).into_iter().flatten();
         hints.extend(elsewhere.map(|found| found.hint()));
         let base = base(name);
-        let same_base = self.by_base.get(&base).map_or(&[][..], Vec::as_slice);
-        let same_base = same_base.iter().take(MOST);
-        hints.extend(same_base.map(|&node| self.same_base(node, name)));
+        let mut same_base = self.by_base.get(&base).cloned().unwrap_or_default();
+        // Those of the same parameters first.
+        let wanted = public(name);
+        same_base.sort_by_key(|&node| public(&self.table.symbol(node).name) != wanted);
+        let same_base = same_base.into_iter().take(MOST);
+        hints.extend(same_base.map(|node| self.same_base(node, name)));
         if hints.is_empty() {
             hints.extend(self.similar(&base).map(|node| {
                 let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
@@ -98,8 +101,13 @@ impl<'t, 'c> Near<'t, 'c> {
     /// `node` has the same name, but for parameters or visibility.
     fn same_base(&self, node: Node, name: &str) -> String {
         let symbol = self.table.symbol(node);
-        let (readable, unit) = (self.table.readable(node), self.table.unit(node).name);
-        if symbol.is_static && symbol.name == name {
+        let (readable, unit) = (public(&symbol.name), self.table.unit(node).name);
+        if symbol.is_static && symbol.name.contains("_GLOBAL__N_") {
+            return format!(
+                "{unit} has `{readable}` in an unnamed namespace: take it out to let other inputs use it"
+            );
+        }
+        if symbol.is_static {
             return format!(
                 "{unit} has a static `{readable}`: drop `static` to let other inputs use it"
             );
@@ -160,25 +168,44 @@ fn known(name: &str, linker: Version) -> Option<String> {
     is_in_devrt(name).then(|| "link libcudadevrt as well: add `-l cudadevrt`".to_owned())
 }
 
-/// The readable name without parameters, return type and template arguments: `ns::f` for
-/// `int ns::f<float>(float)`.
+/// The readable name as it would be without `static` and unnamed namespaces, for which compilers put the function
+/// into scopes of its file: `f(int)` for `_INTERNAL_26ea21ef_4_a_cu::f(int)`.
+fn public(name: &str) -> String {
+    let text = demangled(name).unwrap_or_else(|| name.to_owned());
+    ["_INTERNAL_", "_GLOBAL__N_", "(anonymous namespace)"]
+        .iter()
+        .fold(text, |text, scope| without_scope(&text, scope))
+}
+
+/// `text` without the scopes that start with `start`.
+fn without_scope(text: &str, start: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(start)
+        && let Some(end) = rest[at..].find("::")
+    {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + end + 2..];
+    }
+    out + rest
+}
+
+/// [`public`] without parameters, return type and template arguments: `ns::f` for `int ns::f<float>(float)`.
 fn base(name: &str) -> String {
-    let readable = demangled(name);
-    let text = readable.as_deref().unwrap_or(name);
+    let text = public(name);
     let mut out = String::with_capacity(text.len());
     let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
+    for c in text.chars() {
         match c {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            // `(anonymous namespace)::f(int)` starts with a parenthesis of its own.
-            '(' if depth == 0 && !text[at..].starts_with("(anonymous") => break,
-            ' ' if depth == 0 && !out.ends_with("(anonymous") => out.clear(),
+            '(' if depth == 0 => break,
+            ' ' if depth == 0 => out.clear(),
             c if depth == 0 => out.push(c),
             _ => {}
         }
     }
-    if out.is_empty() { text.to_owned() } else { out }
+    if out.is_empty() { text } else { out }
 }
 
 /// The number of letters to insert, drop or change, if it is at most `most`.
@@ -215,7 +242,13 @@ mod tests {
             ("f", "f"),
             ("_Z1fi", "f"),
             ("_ZN2ns1fIfEEiT_", "ns::f"),
-            ("_ZN12_GLOBAL__N_11gEi", "(anonymous namespace)::g"),
+            ("_ZN12_GLOBAL__N_11gEi", "g"),
+            ("_ZN39_INTERNAL_26ea21ef_10_my_file_cu__Z1kPi2sfEi", "sf"),
+            (
+                "_ZN34_INTERNAL_a87f052c_4_a_cu_db3d90f636_GLOBAL__N__a87f052c_4_a_cu_db3d90f66hiddenEi",
+                "hidden",
+            ),
+            ("_INTERNAL_", "_INTERNAL_"),
         ] {
             assert_eq!(base(name), wanted, "{name}");
         }

@@ -182,3 +182,58 @@ pub const RUNTIME_NAMES: &[(&str, i32)] = &[
     ("cudaErrorInvalidClusterSize", 912),
     ("cudaErrorUnknown", 999),
 ];
+
+/// What the driver and the runtime print for a code, or a telling part of it, as programs pass it on.
+pub const MESSAGES: &[(&str, &str)] = &[
+    ("CUDA driver is a stub library", "CUDA_ERROR_STUB_LIBRARY"),
+    (
+        "CUDA driver version is insufficient",
+        "cudaErrorInsufficientDriver",
+    ),
+    (
+        "PTX JIT compiler library not found",
+        "CUDA_ERROR_JIT_COMPILER_NOT_FOUND",
+    ),
+    (
+        "PTX was compiled with an unsupported toolchain",
+        "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+    ),
+    ("a PTX JIT compilation failed", "CUDA_ERROR_INVALID_PTX"),
+    ("device kernel image is invalid", "CUDA_ERROR_INVALID_IMAGE"),
+    ("device-side assert triggered", "CUDA_ERROR_ASSERT"),
+    (
+        "illegal instruction was encountered",
+        "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    ),
+    (
+        "illegal memory access was encountered",
+        "CUDA_ERROR_ILLEGAL_ADDRESS",
+    ),
+    (
+        "invalid configuration argument",
+        "cudaErrorInvalidConfiguration",
+    ),
+    ("invalid device function", "cudaErrorInvalidDeviceFunction"),
+    ("invalid device ordinal", "CUDA_ERROR_INVALID_DEVICE"),
+    ("invalid device symbol", "cudaErrorInvalidSymbol"),
+    (
+        "launch timed out and was terminated",
+        "CUDA_ERROR_LAUNCH_TIMEOUT",
+    ),
+    ("misaligned address", "CUDA_ERROR_MISALIGNED_ADDRESS"),
+    ("named symbol not found", "CUDA_ERROR_NOT_FOUND"),
+    ("no CUDA-capable device is detected", "CUDA_ERROR_NO_DEVICE"),
+    (
+        "no kernel image is available for execution",
+        "CUDA_ERROR_NO_BINARY_FOR_GPU",
+    ),
+    (
+        "too many blocks in cooperative launch",
+        "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+    ),
+    (
+        "too many resources requested for launch",
+        "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+    ),
+    ("unspecified launch failure", "CUDA_ERROR_LAUNCH_FAILED"),
+];

@@ -47,7 +47,7 @@ pub struct Explanation {
 /// Everything that `text` can mean, the surest first; empty when nothing is known of it.
 pub fn explain(text: &str) -> Vec<Explanation> {
     let text = text.trim();
-    if let Ok(code) = text.parse::<Code>() {
+    if let Some(code) = diagnostic_code(text) {
         return vec![explain_code(code)];
     }
     let results = explain_result(text);
@@ -62,7 +62,36 @@ pub fn explain(text: &str) -> Vec<Explanation> {
     if !inside.is_empty() {
         return inside;
     }
-    explain_symbol(text).into_iter().collect()
+    let symbol = host_symbol(text).unwrap_or(text);
+    explain_symbol(symbol).into_iter().collect()
+}
+
+/// A code by itself, or in a finding as cudalink prints it: `error[no-kernels]: …`
+fn diagnostic_code(text: &str) -> Option<Code> {
+    let inside = ["error[", "warning[", "note["]
+        .iter()
+        .find_map(|severity| text.strip_prefix(severity))
+        .and_then(|rest| rest.split_once("]: "))
+        .map(|(code, _)| code);
+    inside.unwrap_or(text).parse().ok()
+}
+
+/// The symbol that a host linker complains of: GNU ld, lld and gold, and Microsoft's.
+fn host_symbol(text: &str) -> Option<&str> {
+    const COMPLAINTS: [&str; 5] = [
+        "undefined reference to ",
+        "multiple definition of ",
+        "undefined symbol: ",
+        "duplicate symbol: ",
+        "unresolved external symbol ",
+    ];
+    let rest = COMPLAINTS
+        .iter()
+        .find_map(|complaint| Some(text.split_once(complaint)?.1))?;
+    let quotes = ['`', '\'', '"', '\u{2018}', '\u{2019}'];
+    let rest = rest.trim_start_matches(quotes);
+    let ends = |c: char| c.is_whitespace() || quotes.contains(&c);
+    rest.split(ends).next().filter(|name| !name.is_empty())
 }
 
 fn owned(texts: &[&str]) -> Vec<String> {
@@ -88,6 +117,7 @@ fn all_results() -> impl Iterator<Item = &'static ResultCode> {
         driver::DRIVER,
         results::NVRTC,
         results::NVVM,
+        results::RUNTIME,
     ]
     .into_iter()
     .flatten()
@@ -110,14 +140,17 @@ fn explain_result(text: &str) -> Vec<Explanation> {
         .collect()
 }
 
-/// Result codes that a longer text names.
+/// Result codes that a longer text names, or whose message it passes on.
 fn results_inside(text: &str) -> Vec<Explanation> {
+    let messages = driver::MESSAGES.iter();
+    let named = messages.filter(|(message, _)| text.contains(message));
     let words: Vec<&str> = text
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
         .filter(|word| word.contains("_ERROR_") || word.starts_with("cudaError"))
         .collect();
     let mut found: Vec<Explanation> = Vec::new();
-    for explanation in words.into_iter().flat_map(explain_result) {
+    let words = words.into_iter().chain(named.map(|&(_, name)| name));
+    for explanation in words.flat_map(explain_result) {
         if !found.contains(&explanation) {
             found.push(explanation);
         }
@@ -228,7 +261,8 @@ mod tests {
                 "NVJITLINK_ERROR_FINALIZE",
                 "NVJITLINK_ERROR_NULL_INPUT",
                 "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION",
-                "NVVM_ERROR_COMPILATION"
+                "NVVM_ERROR_COMPILATION",
+                "cudaErrorInvalidConfiguration"
             ]
         );
         assert_eq!(
@@ -241,6 +275,23 @@ mod tests {
         let message = &explain(text)[0];
         assert_eq!(message.subject, Subject::Message);
         assert!(message.remedies[0].contains("-l cudadevrt"));
+        assert_eq!(
+            names("error[no-kernels]: the result would hold no kernel"),
+            ["no-kernels"]
+        );
+        assert_eq!(
+            names("torch.AcceleratorError: CUDA error: an illegal memory access was encountered"),
+            ["CUDA_ERROR_ILLEGAL_ADDRESS"]
+        );
+        let symbol = "__cudaRegisterLinkedBinary_26ea21ef_4_a_cu_2c3b7e1f";
+        for line in [
+            format!("a.o: in function `init': a.cu:(.text+0x1): undefined reference to `{symbol}'"),
+            format!("ld.lld: error: undefined symbol: {symbol}"),
+            format!("a.obj : error LNK2019: unresolved external symbol {symbol} referenced in x"),
+        ] {
+            assert_eq!(names(&line), [symbol]);
+        }
+        assert!(explain("undefined reference to").is_empty());
         assert!(explain("what is this").is_empty());
         assert!(explain("").is_empty());
     }
@@ -251,6 +302,9 @@ mod tests {
         for code in all_results() {
             assert!(seen.insert(code.name), "{} stands twice", code.name);
             assert!(!code.meaning.is_empty() && !code.numbers.is_empty());
+        }
+        for (message, name) in driver::MESSAGES {
+            assert_eq!(names(message), [*name]);
         }
         for (name, number) in driver::RUNTIME_NAMES {
             assert!(

@@ -8,6 +8,7 @@ pub enum Library {
     Driver,
     Nvrtc,
     Nvvm,
+    Runtime,
 }
 
 impl Library {
@@ -17,6 +18,7 @@ impl Library {
             Self::Driver => "CUDA driver",
             Self::Nvrtc => "NVRTC",
             Self::Nvvm => "libNVVM",
+            Self::Runtime => "CUDA runtime",
         }
     }
 }
@@ -149,4 +151,20 @@ pub const NVVM: &[ResultCode] = &[
     code!(Nvvm "NVVM_ERROR_COMPILATION" &[(9, ALL)], "compiling failed",
         ["modules that define one symbol twice or with different types"], ["read the compile log"]),
     code!(Nvvm "NVVM_ERROR_CANCELLED" &[(10, ALL)], "the compilation was cancelled", [], []),
+];
+
+/// Codes of the runtime that the driver has no counterpart of, and that people meet.
+#[rustfmt::skip]
+pub const RUNTIME: &[ResultCode] = &[
+    code!(Runtime "cudaErrorInvalidConfiguration" &[(9, ALL)], "the grid, block or cluster cannot be launched",
+        ["a block of more than 1,024 threads, or of none", "more shared memory than a block can have", "a block larger than the kernel's launch bounds"],
+        ["see the kernel's limits with `cudalink inspect --kernels FILE`", "see the plan with `cudalink run --dry-run`"]),
+    code!(Runtime "cudaErrorInvalidSymbol" &[(13, ALL)], "the program has no such device variable",
+        ["the variable's object was not device-linked", "a name is passed where the runtime wants the variable itself"], []),
+    code!(Runtime "cudaErrorInsufficientDriver" &[(35, ALL)], "the driver is older than the CUDA runtime of the program",
+        ["the runtime is of a newer CUDA release than the driver supports", "no driver was found at all"],
+        ["see `cudalink doctor`", "update the driver, or use an older runtime"]),
+    code!(Runtime "cudaErrorInvalidDeviceFunction" &[(98, ALL)], "the program has no such kernel for this device",
+        ["the kernel's object was not device-linked, or its registration was dropped by the host linker", "the program was built for other architectures"],
+        ["list the kernels with `cudalink inspect --kernels FILE`"]),
 ];

@@ -35,9 +35,9 @@ pub const KNOWN: &[Known] = known! {
         ["give the host linker every object that took part in the device link", "archive members that the host linker drops lose theirs: use `--whole-archive`"],
     "__cudaPrelinkedFatbins*" "the table of device code that the object of a device link registers" [],
     "__cudaCDP2*" "a device-side launch or another device runtime call, defined in libcudadevrt"
-        ["add `-l cudadevrt`; `cudalink link` does so by itself unless `--add-devrt=off` is given"],
+        ["add `-l cudadevrt`; `cudalink link` does so by itself unless `--add-devrt=false` is given"],
     "cudaCG*" "grid-wide synchronisation of cooperative groups, defined in libcudadevrt"
-        ["add `-l cudadevrt`; `cudalink link` does so by itself unless `--add-devrt=off` is given", "launch such a kernel with `--cooperative`"],
+        ["add `-l cudadevrt`; `cudalink link` does so by itself unless `--add-devrt=false` is given", "launch such a kernel with `--cooperative`"],
     "cudaGetParameterBufferV2" "a device-side launch of an older form, defined in libcudadevrt" ["add `-l cudadevrt`"],
     "cudaLaunchDeviceV2" "a device-side launch of an older form, defined in libcudadevrt" ["add `-l cudadevrt`"],
     "__cuda_syscall*" "a call of the driver from device code" ["it may stay undefined"],

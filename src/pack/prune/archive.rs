@@ -148,7 +148,8 @@ fn content(
         return Ok(Some(content.to_vec()));
     }
     let start = (member.at + HEADER + member.name_before()) as u64;
-    let in_archive = |damage: Malformed| Malformed::new(start + damage.offset, damage.message);
+    let in_archive =
+        |damage: Malformed| Malformed::new(start.saturating_add(damage.offset), damage.message);
     match classify(content).kind {
         Kind::Object | Kind::Executable | Kind::SharedLibrary => {
             job.host(content, may_move).map(Some).map_err(in_archive)
