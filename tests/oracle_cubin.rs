@@ -439,22 +439,30 @@ fn same_graph(cubin: &Cubin<'_>, text: &str) -> Result<(), String> {
             .collect()
     };
     let graph = cubin.call_graph().map_err(|e| e.to_string())?;
-    let theirs: Vec<String> = block(".nv.callgraph")
-        .into_iter()
-        .filter(|line| !line.starts_with("<0,"))
-        .map(|line| match line.split_once('(') {
-            // `<12,345(#ii)>`: the offset of the text is no news.
-            Some((pair, prototype)) => {
-                let (symbol, _) = pair.split_once(',').unwrap();
-                format!(
-                    "{symbol},{}",
-                    prototype.trim_end_matches('>').trim_end_matches(')')
-                )
+    let strings = cubin
+        .section(".strtab")
+        .map(|section| cubin.data(section).unwrap());
+    // The tool shows some prototypes as their offset alone.
+    let prototype = |at: &str| -> String {
+        let bytes = strings.unwrap().get(at.parse::<usize>().unwrap()..);
+        let text = std::ffi::CStr::from_bytes_until_nul(bytes.unwrap()).unwrap();
+        text.to_str().unwrap().to_owned()
+    };
+    let mut theirs = Vec::new();
+    let mut group = "";
+    let lines = block(".nv.callgraph");
+    for line in &lines {
+        let (first, second) = line.trim_matches(['<', '>']).split_once(',').unwrap();
+        // `<12,345(#ii)>`: the offset of the text is no news.
+        match second.split_once('(') {
+            _ if first == "0" => group = second,
+            Some((_, text)) => theirs.push(format!("{first},{}", text.trim_end_matches(')'))),
+            None if matches!(group, "-2" | "-3") => {
+                theirs.push(format!("{first},{}", prototype(second)));
             }
-            None => line.trim_end_matches('>').to_owned(),
-        })
-        .map(|line| line.trim_start_matches('<').to_owned())
-        .collect();
+            None => theirs.push(format!("{first},{second}")),
+        }
+    }
     let pairs = |list: &[(u32, u32)]| -> Vec<String> {
         list.iter().map(|(a, b)| format!("{a},{b}")).collect()
     };
