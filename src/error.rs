@@ -69,6 +69,7 @@ codes! {
     InputNewerThanLibrary "input-newer-than-library" "An input was made by a newer toolkit than the library that must read it.",
     InputTooOld "input-too-old" "An input was made by a toolkit that the library no longer reads.",
     NoDeviceCode "no-device-code" "An input holds no device code.",
+    NotLto "not-lto" "Link-time optimisation was asked for, and an input has nothing that it could work on.",
     NotRelocatable "not-relocatable" "An input's device code is already linked and cannot be linked again.",
     UnusedInput "unused-input" "An input contributes nothing to the result.",
     UnknownKernel "unknown-kernel" "A named kernel is not there.",

@@ -252,6 +252,7 @@ impl<'a> Session<'a> {
         self.refuse_outputs(&picked, chosen.lto)?;
         self.switch_nvvm_latest(&picked, shape.target);
         self.note_idle_options(&picked)?;
+        self.note_unseen(&picked)?;
         self.report.options = self.options.clone();
         self.report.timings.plan = milliseconds(start);
 
@@ -665,6 +666,25 @@ impl<'a> Session<'a> {
             let message =
                 format!("`{option}` has no effect: there is no {missing} among the inputs");
             Diagnostic::warning(Code::OptionConflict, message)
+        });
+        self.settle(findings.collect(), Category::Failed)
+    }
+
+    /// Says which inputs link-time optimisation cannot look into, where a user asked for it.
+    fn note_unseen(&mut self, picked: &[Picked]) -> Result<()> {
+        if self.request.lto != Lto::On {
+            return Ok(());
+        }
+        let unseen = |input: usize| {
+            let mut of_input = picked.iter().filter(|picked| picked.input == input);
+            of_input.find(|picked| !picked.is_lto())
+        };
+        let inputs = self.request.inputs.iter().enumerate();
+        let findings = inputs.filter_map(|(index, input)| {
+            let what = describe(&unseen(index)?.image);
+            let message = format!("link-time optimisation cannot look into {what}; it is linked as it is");
+            let finding = Diagnostic::warning(Code::NotLto, message).input(&input.name);
+            Some(finding.hint("compile it with `-dlto` (or `-gencode arch=compute_90,code=lto_90`)"))
         });
         self.settle(findings.collect(), Category::Failed)
     }

@@ -75,6 +75,9 @@ pub fn about_code(code: Code) -> About {
         Code::NotRelocatable => about(
             &["the input was compiled without `-rdc=true`, or is the result of a full link"],
             &["compile it with `-rdc=true` (`-dc`)", "link it with `-r` if it is to be linked again"]),
+        Code::NotLto => about(
+            &["the input was compiled without `-dlto`: machine code and PTX are linked as they are, and nothing of them is inlined"],
+            &["compile it with `-dlto` (or `-gencode arch=compute_90,code=lto_90`)", "leave out `--lto`"]),
         Code::UnusedInput => about(
             &["nothing calls the input's functions, and it has no kernel and no variable"],
             &["leave it out, or check that the right one was given"]),
