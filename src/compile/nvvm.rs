@@ -39,6 +39,8 @@ pub struct NvvmOptions {
     pub optimize: Option<u8>,
     /// The newer LLVM for every architecture. It is switched on where a module needs it.
     pub nvvm_latest: bool,
+    /// Lets link-time optimisation drop variables that no code uses.
+    pub drop_unused_variables: bool,
     /// Options for libNVVM as they are (`-Xnvvm`).
     pub nvvm: Vec<String>,
 }
@@ -87,10 +89,15 @@ pub fn nvvm(
         libraries.push((&libdevice.name, &libdevice.bytes, &libdevice.contents));
     }
     let defining: Vec<&Contents> = libraries.iter().map(|(.., contents)| *contents).collect();
-    let roots = roots(program.wanted, &defining);
+    let mut roots = roots(program.wanted, &defining);
     if program.modules.is_empty() && roots.is_empty() {
         return Ok(None);
     }
+    let kept = match output {
+        Output::LtoIr => kept(program, &contents, options),
+        Output::Ptx => Vec::new(),
+    };
+    roots.extend(&kept);
     let root_module = root_module(&roots);
     let mut modules: Vec<(&str, &[u8], bool)> = program
         .modules
@@ -291,8 +298,30 @@ fn roots<'a>(wanted: &[String], libraries: &[&'a Contents]) -> Vec<&'a Symbol> {
         .collect()
 }
 
+/// What the modules have for the host: kernels and variables. Link-time optimisation drops whatever no `llvm.used`
+/// names, and says success (measured on 13.5).
+fn kept(program: &Program<'_>, contents: &ProgramContents, options: &NvvmOptions) -> Vec<Symbol> {
+    let modules = program.modules.iter().zip(&contents.modules);
+    let exported = modules.flat_map(|(module, contents)| match contents {
+        Some(contents) => contents.symbols.clone(),
+        None => bitcode::exports(module.bytes),
+    });
+    let is_kept = |symbol: &Symbol| match symbol.kind {
+        SymbolKind::Variable => {
+            let host_can_see = matches!(symbol.address_space, 0 | 1 | 4);
+            host_can_see && !options.drop_unused_variables
+        }
+        _ => symbol.is_kernel,
+    };
+    let mut names = BTreeSet::new();
+    exported
+        .filter(|symbol| symbol.defined && is_kept(symbol))
+        .filter(|symbol| names.insert(symbol.name.clone()))
+        .collect()
+}
+
 /// How libNVVM calls the module that [`root_module`] makes.
-const ROOT_MODULE: &str = "<symbols that other inputs need>";
+const ROOT_MODULE: &str = "<symbols that are needed>";
 
 /// A module that needs these symbols and has nothing of its own, so that just they and what they need are taken from
 /// the libraries. It is in the form of the older LLVM, which the newer reads as well; the types do not matter.
@@ -307,12 +336,12 @@ fn root_module(roots: &[&Symbol]) -> String {
         let name = quoted(&root.name);
         let (declaration, pointer) = match (root.kind, root.address_space) {
             (SymbolKind::Variable, 0) => (
-                format!("{name} = external global i8"),
-                format!("i8* {name}"),
+                format!("{name} = external global [0 x i8]"),
+                format!("i8* bitcast ([0 x i8]* {name} to i8*)"),
             ),
             (SymbolKind::Variable, space) => (
-                format!("{name} = external addrspace({space}) global i8"),
-                format!("i8* addrspacecast (i8 addrspace({space})* {name} to i8*)"),
+                format!("{name} = external addrspace({space}) global [0 x i8]"),
+                format!("i8* addrspacecast ([0 x i8] addrspace({space})* {name} to i8*)"),
             ),
             _ => (
                 format!("declare void {name}()"),
@@ -461,6 +490,7 @@ mod tests {
             kind,
             defined: true,
             address_space,
+            is_kernel: false,
         }
     }
 
@@ -487,7 +517,7 @@ mod tests {
         let text = root_module(&found);
         assert!(text.contains("declare void @\"f\"()\n"), "{text}");
         assert!(
-            text.contains("@\"v\" = external addrspace(4) global i8\n"),
+            text.contains("@\"v\" = external addrspace(4) global [0 x i8]\n"),
             "{text}"
         );
         assert!(text.contains("[2 x i8*]"), "{text}");
@@ -507,6 +537,7 @@ mod tests {
             },
             optimize: Some(0),
             nvvm_latest: true,
+            drop_unused_variables: false,
             nvvm: vec!["-x".to_owned()],
         };
         assert_eq!(

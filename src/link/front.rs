@@ -27,6 +27,23 @@ pub struct SourceOptions {
     pub nvrtc: Vec<String>,
 }
 
+impl SourceOptions {
+    /// The options that are given.
+    pub(super) fn given(&self) -> impl Iterator<Item = &'static str> {
+        let options = [
+            (!self.include.is_empty(), "-I"),
+            (!self.define.is_empty(), "-D"),
+            (!self.undefine.is_empty(), "-U"),
+            (self.std.is_some(), "--std"),
+            (!self.name_expressions.is_empty(), "--name-expression"),
+            (!self.nvrtc.is_empty(), "-Xnvrtc"),
+        ];
+        options
+            .into_iter()
+            .filter_map(|(given, option)| given.then_some(option))
+    }
+}
+
 /// Whether an input must be compiled first.
 pub(super) fn is_source(kind: Kind) -> bool {
     matches!(kind, Kind::CudaSource | Kind::NvvmIr)
@@ -136,6 +153,7 @@ impl FrontEnd<'_> {
             code: self.code(),
             optimize: self.options.optimize,
             nvvm_latest: self.options.nvvm_latest,
+            drop_unused_variables: self.options.drop_unused_variables,
             nvvm: self.options.nvvm.clone(),
         };
         let compiled = compile::nvvm(&program, self.target, self.output(), &options, &self.tools)?;

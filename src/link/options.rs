@@ -114,6 +114,20 @@ pub struct Since {
     pub release: Version,
 }
 
+/// What kinds of code take part in a link.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Present {
+    pub lto_ir: bool,
+    pub ptx: bool,
+    /// CUDA C++, which becomes one of the above.
+    pub cuda: bool,
+    /// NVVM IR, which does as well.
+    pub nvvm_ir: bool,
+}
+
+/// What a linker compiles, and what is missing where it does not.
+const COMPILED: &str = "PTX and no LTO-IR";
+
 impl Options {
     /// Refuses what contradicts itself or lies out of range.
     ///
@@ -175,31 +189,54 @@ impl Options {
     }
 
     /// The options that change nothing for want of an input that they act on, and what is missing.
-    pub fn without_effect(&self, lto: bool, ptx: bool) -> Vec<(&'static str, &'static str)> {
-        let of_lto = [
-            (self.ftz.is_some(), "--ftz"),
-            (self.prec_div.is_some(), "--prec-div"),
-            (self.prec_sqrt.is_some(), "--prec-sqrt"),
-            (self.fma.is_some(), "--fma"),
-            (self.drop_unused_variables, "--drop-unused-variables"),
-            (self.nvvm_latest, "--nvvm-latest"),
-            (!self.nvvm.is_empty(), "-Xnvvm"),
+    pub fn without_effect(&self, inputs: Present) -> Vec<(&'static str, &'static str)> {
+        let Present {
+            lto_ir,
+            ptx,
+            cuda,
+            nvvm_ir,
+        } = inputs;
+        let arithmetic = lto_ir || cuda || nvvm_ir;
+        let nvvm = lto_ir || nvvm_ir;
+        let options = [
+            (self.ftz.is_some(), "--ftz", "LTO-IR", arithmetic),
+            (self.prec_div.is_some(), "--prec-div", "LTO-IR", arithmetic),
+            (
+                self.prec_sqrt.is_some(),
+                "--prec-sqrt",
+                "LTO-IR",
+                arithmetic,
+            ),
+            (self.fma.is_some(), "--fma", "LTO-IR", arithmetic),
+            (
+                self.drop_unused_variables,
+                "--drop-unused-variables",
+                "LTO-IR",
+                lto_ir,
+            ),
+            (self.nvvm_latest, "--nvvm-latest", "LTO-IR", nvvm),
+            (!self.nvvm.is_empty(), "-Xnvvm", "LTO-IR", nvvm),
+            (self.optimize.is_some(), "-O", COMPILED, lto_ir || ptx),
+            (
+                self.fast_compile.is_some(),
+                "--ofast-compile",
+                COMPILED,
+                lto_ir || ptx,
+            ),
+            (self.debug, "-g", COMPILED, lto_ir || ptx),
+            (self.lineinfo, "--lineinfo", COMPILED, lto_ir || ptx),
+            (
+                self.max_registers.is_some(),
+                "--max-registers",
+                COMPILED,
+                lto_ir || ptx,
+            ),
+            (!self.ptxas.is_empty(), "-Xptxas", COMPILED, lto_ir || ptx),
         ];
-        let of_both = [
-            (self.optimize.is_some(), "-O"),
-            (self.fast_compile.is_some(), "--ofast-compile"),
-            (self.debug, "-g"),
-            (self.lineinfo, "--lineinfo"),
-            (self.max_registers.is_some(), "--max-registers"),
-            (!self.ptxas.is_empty(), "-Xptxas"),
-        ];
-        let list = |options: &[(bool, &'static str)], missing, idle: bool| {
-            let given = options.iter().filter(|(given, _)| *given && idle);
-            given.map(|&(_, name)| (name, missing)).collect::<Vec<_>>()
-        };
-        let mut all = list(&of_lto, "LTO-IR", !lto);
-        all.extend(list(&of_both, "PTX and no LTO-IR", !lto && !ptx));
-        all
+        let idle = options
+            .into_iter()
+            .filter(|&(given, .., acts)| given && !acts);
+        idle.map(|(_, name, missing, _)| (name, missing)).collect()
     }
 
     /// nvJitLink's spelling of these options.

@@ -20,7 +20,7 @@ use crate::link::demand::{lacking, needed};
 use crate::link::front::{FromSource, FrontEnd, SourceOptions, is_source};
 use crate::link::inputs::{input_report, unlinkable};
 use crate::link::nvjitlink::{Inspector, NvJitLink, Work};
-use crate::link::options::{Emit, Options, Shape};
+use crate::link::options::{Emit, Options, Present, Shape};
 use crate::link::own;
 use crate::link::picked::Picked;
 use crate::link::report::{BackendReport, ImageChoice, Report};
@@ -324,9 +324,10 @@ impl<'a> Session<'a> {
             findings.partition(|finding| finding.severity == Severity::Error);
         for finding in others {
             let known = |old: &Diagnostic| {
+                let same = old.message == finding.message && old.inputs == finding.inputs;
                 old.code == finding.code
                     && old.symbol == finding.symbol
-                    && (old.message == finding.message || finding.symbol.is_some())
+                    && (same || finding.symbol.is_some())
             };
             if !self.report.diagnostics.iter().any(known) {
                 self.tools.observer.diagnostic(&finding);
@@ -659,9 +660,19 @@ impl<'a> Session<'a> {
 
     fn note_idle_options(&mut self, picked: &[Picked]) -> Result<()> {
         let has = |kind| picked.iter().any(|picked| picked.image.kind == kind);
-        let idle = self
-            .options
-            .without_effect(has(ImageKind::LtoIr), has(ImageKind::Ptx));
+        let inputs = &self.request.inputs;
+        let given = |kind| inputs.iter().any(|input| input.kind() == kind);
+        let present = Present {
+            lto_ir: has(ImageKind::LtoIr),
+            ptx: has(ImageKind::Ptx),
+            cuda: given(Kind::CudaSource),
+            nvvm_ir: given(Kind::NvvmIr),
+        };
+        let mut idle = self.request.options.without_effect(present);
+        if !present.cuda {
+            let of_sources = self.request.sources.given();
+            idle.extend(of_sources.map(|option| (option, "CUDA C++")));
+        }
         let findings = idle.into_iter().map(|(option, missing)| {
             let message =
                 format!("`{option}` has no effect: there is no {missing} among the inputs");
@@ -682,9 +693,12 @@ impl<'a> Session<'a> {
         let inputs = self.request.inputs.iter().enumerate();
         let findings = inputs.filter_map(|(index, input)| {
             let what = describe(&unseen(index)?.image);
-            let message = format!("link-time optimisation cannot look into {what}; it is linked as it is");
+            let message =
+                format!("link-time optimisation cannot look into {what}; it is linked as it is");
             let finding = Diagnostic::warning(Code::NotLto, message).input(&input.name);
-            Some(finding.hint("compile it with `-dlto` (or `-gencode arch=compute_90,code=lto_90`)"))
+            Some(
+                finding.hint("compile it with `-dlto` (or `-gencode arch=compute_90,code=lto_90`)"),
+            )
         });
         self.settle(findings.collect(), Category::Failed)
     }

@@ -1,10 +1,12 @@
 //! NVVM IR, which is LLVM IR with rules of its own: as bitcode, and as text. Of either only what tells where it is
 //! from and what it is for is read. The bitstream's layout is that of LLVM's documentation.
 
+mod assembly;
 mod symbols;
 
 use memchr::memmem;
 
+pub use assembly::exports;
 pub use symbols::{Contents, Symbol, SymbolKind};
 
 use crate::bytes::Reader;

@@ -21,7 +21,13 @@ const INFO_SET_BLOCK: u64 = 1;
 const SYMBOLS_ENTRY: u64 = 1;
 const SYMBOLS_FUNCTION: u64 = 3;
 const METADATA_STRING_OLD: u64 = 1;
+const METADATA_VALUE: u64 = 2;
+const METADATA_NODE: u64 = 3;
+const METADATA_DISTINCT_NODE: u64 = 5;
 const METADATA_STRINGS: u64 = 35;
+/// Records that are no metadata of their own and so have no number: names and kinds, named nodes, attachments, the
+/// index, and lists of arguments.
+const METADATA_UNNUMBERED: [u64; 8] = [4, 6, 10, 11, 36, 38, 39, 46];
 const STRTAB_BLOB: u64 = 1;
 /// From this version of the module on its names are in the string table.
 const WITH_STRING_TABLE: u64 = 2;
@@ -47,6 +53,8 @@ pub struct Symbol {
     pub defined: bool,
     /// Of a variable: 1 global, 3 shared, 4 constant.
     pub address_space: u64,
+    /// By its calling convention or by metadata.
+    pub is_kernel: bool,
 }
 
 /// The symbols of a module, and whether it has kernels.
@@ -121,6 +129,7 @@ struct Value {
     defined: bool,
     local: bool,
     address_space: u64,
+    is_kernel: bool,
 }
 
 impl<'a> Reading<'a> {
@@ -136,7 +145,7 @@ impl<'a> Reading<'a> {
                 Item::Block(block) => match block.id {
                     BLOCK_INFO => self.info(block),
                     BLOCK_SYMBOLS if self.version < WITH_STRING_TABLE => self.names(block),
-                    BLOCK_METADATA => self.has_kernels |= has_string(block, b"kernel"),
+                    BLOCK_METADATA => self.metadata(block),
                     _ => {}
                 },
             }
@@ -189,13 +198,27 @@ impl<'a> Reading<'a> {
         if record.code == MODULE_VERSION {
             self.version = record.values.first().copied().unwrap_or_default();
         } else if let Some(value) = self.value(record) {
-            self.has_kernels |= value.1;
-            self.values.push(value.0);
+            self.has_kernels |= value.is_kernel;
+            self.values.push(value);
         }
     }
 
-    /// A global value, and whether it is a kernel by its calling convention. What is missing counts as 0.
-    fn value(&self, record: &Record<'_>) -> Option<(Value, bool)> {
+    /// Marks the functions that a node like `!{ptr @k, !"kernel", i32 1}` names.
+    fn metadata(&mut self, block: Block<'_>) {
+        let (is_there, kernels) = kernels_of_metadata(block);
+        self.has_kernels |= is_there;
+        for number in kernels {
+            if let Some(value) = usize::try_from(number)
+                .ok()
+                .and_then(|number| self.values.get_mut(number))
+            {
+                value.is_kernel |= value.kind == SymbolKind::Function && value.defined;
+            }
+        }
+    }
+
+    /// A global value. What is missing counts as 0.
+    fn value(&self, record: &Record<'_>) -> Option<Value> {
         let (name, fields) = match record.values.split_at_checked(2) {
             Some((name, fields)) if self.version >= WITH_STRING_TABLE => {
                 ((name[0], name[1]), fields)
@@ -216,15 +239,14 @@ impl<'a> Reading<'a> {
             MODULE_ALIAS_OLD => (SymbolKind::Alias, true, field(2), 0),
             _ => return None,
         };
-        let value = Value {
+        Some(Value {
             name,
             kind,
             defined: defined && linkage != AVAILABLE_EXTERNALLY,
             local: LOCAL.contains(&linkage),
             address_space,
-        };
-        let is_kernel = record.code == MODULE_FUNCTION && field(1) == KERNEL;
-        Some((value, is_kernel && defined))
+            is_kernel: defined && record.code == MODULE_FUNCTION && field(1) == KERNEL,
+        })
     }
 
     fn symbol(&self, number: usize, value: &Value) -> Option<Symbol> {
@@ -243,49 +265,61 @@ impl<'a> Reading<'a> {
             kind: value.kind,
             defined: value.defined,
             address_space: value.address_space,
+            is_kernel: value.is_kernel,
         })
     }
 }
 
-/// Whether a string is among those of a block of metadata.
-fn has_string(mut block: Block<'_>, wanted: &[u8]) -> bool {
+/// Whether a block of metadata has the string `kernel`, and the numbers of the values that stand in a node with it.
+fn kernels_of_metadata(mut block: Block<'_>) -> (bool, Vec<u64>) {
+    /// Nodes refer to metadata by its number and 1; 0 is null.
+    const FIRST: u64 = 1;
+    let mut next = FIRST;
+    let mut word = None;
+    let mut values: HashMap<u64, u64> = HashMap::new();
+    let mut kernels = Vec::new();
     while let Some(record) = block.next_record() {
         match record.code {
             // All of them in one record, before all else.
-            METADATA_STRINGS => return is_among(&record, wanted),
-            METADATA_STRING_OLD if record.text().is_some_and(|text| text.as_bytes() == wanted) => {
-                return true;
+            METADATA_STRINGS => {
+                word = place_among(&record, b"kernel").map(|place| next.saturating_add(place));
+                next = next.saturating_add(record.values.first().copied().unwrap_or_default());
+                continue;
             }
+            METADATA_STRING_OLD if record.text().is_some_and(|text| text == "kernel") => {
+                word = Some(next);
+            }
+            METADATA_VALUE => {
+                values.extend(record.values.get(1).map(|&value| (next, value)));
+            }
+            METADATA_NODE | METADATA_DISTINCT_NODE
+                if word.is_some_and(|word| record.values.contains(&word)) =>
+            {
+                kernels.extend(record.values.iter().filter_map(|id| values.get(id)));
+            }
+            code if METADATA_UNNUMBERED.contains(&code) => continue,
             _ => {}
         }
+        next = next.saturating_add(1);
     }
-    false
+    (word.is_some(), kernels)
 }
 
 /// Strings are a count, the size of the list of their lengths, and a blob with that list and then all letters.
-fn is_among(record: &Record<'_>, wanted: &[u8]) -> bool {
+fn place_among(record: &Record<'_>, wanted: &[u8]) -> Option<u64> {
     let [count, offset] = record.values[..] else {
-        return false;
+        return None;
     };
-    let split = usize::try_from(offset)
-        .ok()
-        .and_then(|offset| record.blob.split_at_checked(offset));
-    let Some((lengths, mut letters)) = split else {
-        return false;
-    };
+    let offset = usize::try_from(offset).ok()?;
+    let (lengths, mut letters) = record.blob.split_at_checked(offset)?;
     let mut lengths = Bits::new(lengths);
-    for _ in 0..count {
-        let length = lengths
-            .variable(6)
-            .and_then(|length| usize::try_from(length).ok());
-        let Some((string, rest)) = length.and_then(|length| letters.split_at_checked(length))
-        else {
-            return false;
-        };
+    for place in 0..count {
+        let length = usize::try_from(lengths.variable(6)?).ok()?;
+        let (string, rest) = letters.split_at_checked(length)?;
         if string == wanted {
-            return true;
+            return Some(place);
         }
         letters = rest;
     }
-    false
+    None
 }
