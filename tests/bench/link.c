@@ -1,6 +1,7 @@
 /* The floor under a link: loads nvJitLink and makes the calls for two or more inputs, nothing else.
  *
- *   link LIBRARY ARCH OUT KIND=FILE...      KIND: cubin, ptx, ltoir
+ *   link LIBRARY ARCH OUT KIND=FILE...      KIND: cubin, ptx, ltoir; `ltoir` asks for link-time optimisation, and
+ *                                           NVVM_LATEST in the environment for the newer LLVM
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -34,12 +35,12 @@ int main(int argc, char **argv)
     int (*destroy)(Handle *) = dlsym(library, "nvJitLinkDestroy");
     char arch[64];
     snprintf(arch, sizeof arch, "-arch=%s", argv[2]);
-    const char *options[] = { arch, "-lto" };
+    const char *options[] = { arch, "-lto", "-nvvm-latest" };
     int lto = 0;
     for (int i = 4; i < argc; i++)
         lto |= !strncmp(argv[i], "ltoir=", 6);
     Handle handle;
-    if (create(&handle, 1 + lto, options)) return 2;
+    if (create(&handle, 1 + lto + (lto && getenv("NVVM_LATEST")), options)) return 2;
     for (int i = 4; i < argc; i++) {
         char *file = strchr(argv[i], '=');
         size_t size;
