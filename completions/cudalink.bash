@@ -776,7 +776,7 @@ _cudalink() {
             return 0
             ;;
         cudalink__subcmd__link)
-            opts="-l -L -o -r -O -g -I -D -U -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --std --name-expression --Xnvrtc --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --compress --symbol --host-target --nvjitlink --toolkit --backend --verify --dry-run --report --time --jobs --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
+            opts="-l -L -o -r -O -g -I -D -U -q -v -h -V --library --library-path --kind --name --output --arch --emit --relocatable --lto --ofast-compile --lineinfo --max-registers --ftz --prec-div --prec-sqrt --fma --split-compile --split-compile-extended --jump-table-density --device-stack-protector --nvvm-latest --Xptxas --Xnvvm --std --name-expression --Xnvrtc --keep-kernel --keep-variable --drop-unused-variables --archive-members --add-devrt --allow --deny --compress --symbol --host-target --depfile --MD --MT --MP --nvjitlink --toolkit --backend --verify --dry-run --report --time --jobs --no-cache --timeout --memory-limit --quiet --verbose --color --no-progress --message-format --offline --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -935,6 +935,14 @@ _cudalink() {
                     return 0
                     ;;
                 --host-target)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --depfile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --MT)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -101,6 +101,8 @@ lz4\t'What drivers and tools before CUDA 12.4 read'
 zstd\t'The smallest; the default of CUDA 13\'s own tools'"
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l symbol -d 'The symbol that stands for the fatbin in an object [default: from the output\'s name]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l host-target -d 'What an object is for, such as x86_64-linux or aarch64-windows [default: this machine]' -r
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l depfile -d 'Write the files that the result depends on as a rule for make and ninja (-MF)' -r -F
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l MT -d 'The target of that rule, as it is to stand there (-MT) [default: the output]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l nvjitlink -d 'Use this nvJitLink library and no other [env: CUDALINK_NVJITLINK]' -r -F
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l toolkit -d 'Use the toolkit in this folder, or only libraries of this release [env: CUDALINK_TOOLKIT]' -r
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l backend -d 'Who links' -r -f -a "auto\t'nvJitLink; the built-in linker where all inputs are cubins and no nvJitLink is installed'
@@ -123,6 +125,8 @@ complete -c cudalink -n "__fish_cudalink_using_subcommand link" -s g -d 'Debug i
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l lineinfo -d 'Source lines'
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l nvvm-latest -d 'Use the newer LLVM for every architecture'
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l drop-unused-variables -d 'Drop variables that nothing uses, with link-time optimisation'
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l MD -d 'The same, into a file named like the output, with `.d` (-MD)'
+complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l MP -d 'Add an empty rule for each file, so that one that is gone is no error (-MP)'
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l dry-run -d 'Print what would be linked, and why, and stop'
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l time -d 'Have the library tell how long its phases take, in the report'
 complete -c cudalink -n "__fish_cudalink_using_subcommand link" -l no-cache -d 'Neither use nor keep results of earlier links'

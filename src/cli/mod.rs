@@ -2,7 +2,7 @@
 //! to an exit status.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser};
@@ -22,7 +22,7 @@ macro_rules! subcommands {
 
         #[derive(Debug, clap::Subcommand)]
         enum Command {
-            $($(#[$attribute])* $variant($module::Opts),)*
+            $($(#[$attribute])* $variant(Box<$module::Opts>),)*
         }
 
         impl Command {
@@ -110,6 +110,8 @@ struct Global {
 pub struct Context {
     pub printer: Printer,
     pub offline: bool,
+    /// `@FILE`s that arguments were read from.
+    pub response_files: Vec<PathBuf>,
 }
 
 /// Parses `arguments` (the first is the program), runs, prints, and returns the exit status.
@@ -120,7 +122,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     {
         return serve(library);
     }
-    let arguments = match prepare(arguments) {
+    let mut response_files = Vec::new();
+    let arguments = match prepare(arguments, &mut response_files) {
         Ok(arguments) => arguments,
         Err(error) => {
             Printer::default().error(&error);
@@ -150,6 +153,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let context = Context {
         printer,
         offline: global.offline,
+        response_files,
     };
     match cli.command.run(&context) {
         Ok(code) => code,
@@ -172,7 +176,7 @@ fn serve(library: &OsStr) -> ExitCode {
 }
 
 /// Puts response files in their place, and foreign spellings into ours. `explain` takes any text as it is.
-fn prepare(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
+fn prepare(arguments: Vec<OsString>, files: &mut Vec<PathBuf>) -> Result<Vec<OsString>> {
     let mut is_value = false;
     let command = arguments.iter().skip(1).position(|argument| {
         let skip = is_value;
@@ -183,14 +187,14 @@ fn prepare(arguments: Vec<OsString>) -> Result<Vec<OsString>> {
                 .is_some_and(|text| !text.starts_with(['-', '@']))
     });
     let Some(command) = command.map(|index| index + 1) else {
-        return response::expand(arguments);
+        return response::expand(arguments, files);
     };
     if arguments[command] == "explain" {
         return Ok(arguments);
     }
     let is_link = arguments[command] == "link";
     let mut before = arguments;
-    let after = response::expand(before.split_off(command + 1))?;
+    let after = response::expand(before.split_off(command + 1), files)?;
     before.extend(if is_link {
         link::spellings::turn(after)
     } else {

@@ -1,7 +1,7 @@
 //! `@file` on the command line: the arguments in a file, as compilers and linkers take them.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bytes;
 use crate::error::{Category, Code, Diagnostic, Error, Result};
@@ -10,19 +10,28 @@ use crate::error::{Category, Code, Diagnostic, Error, Result};
 const DEPTH: usize = 16;
 
 /// Puts the arguments of response files in their place. They are split at blanks; single and double quotes and
-/// backslashes keep blanks, as in GNU's tools. A name that begins with `@` itself is written `./@name`.
+/// backslashes keep blanks, as in GNU's tools. A name that begins with `@` itself is written `./@name`. The files are
+/// added to `files`.
 ///
 /// # Errors
 /// A file that cannot be read, that is no text, or that ends within quotes.
-pub fn expand(arguments: impl IntoIterator<Item = OsString>) -> Result<Vec<OsString>> {
+pub fn expand(
+    arguments: impl IntoIterator<Item = OsString>,
+    files: &mut Vec<PathBuf>,
+) -> Result<Vec<OsString>> {
     let mut out = Vec::new();
     for argument in arguments {
-        one(argument, 0, &mut out)?;
+        one(argument, 0, &mut out, files)?;
     }
     Ok(out)
 }
 
-fn one(argument: OsString, depth: usize, out: &mut Vec<OsString>) -> Result<()> {
+fn one(
+    argument: OsString,
+    depth: usize,
+    out: &mut Vec<OsString>,
+    files: &mut Vec<PathBuf>,
+) -> Result<()> {
     let name = argument
         .to_str()
         .and_then(|text| text.strip_prefix('@'))
@@ -37,6 +46,7 @@ fn one(argument: OsString, depth: usize, out: &mut Vec<OsString>) -> Result<()> 
         )));
     }
     let blob = bytes::open(Path::new(name))?;
+    files.push(PathBuf::from(name));
     let text = std::str::from_utf8(&blob).map_err(|error| {
         let finding = Diagnostic::error(Code::Damaged, "is no response file: it is not UTF-8");
         Error::new(
@@ -50,7 +60,7 @@ fn one(argument: OsString, depth: usize, out: &mut Vec<OsString>) -> Result<()> 
     })?;
     words
         .into_iter()
-        .try_for_each(|word| one(word.into(), depth + 1, out))
+        .try_for_each(|word| one(word.into(), depth + 1, out, files))
 }
 
 /// The words of a text; the offset of quotes that do not end.
@@ -101,11 +111,17 @@ mod tests {
         std::fs::write(path("outer"), format!("a @{}", path("inner").display())).unwrap();
         std::fs::write(path("cycle"), format!("@{}", path("cycle").display())).unwrap();
         std::fs::write(path("binary"), [0xff, 0xfe]).unwrap();
-        let expand = |name: &str| expand([format!("@{}", path(name).display()).into()]);
-        assert_eq!(expand("outer").unwrap(), ["a", "b", "c"]);
+        let expand = |name: &str| {
+            let mut files = Vec::new();
+            let words = expand([format!("@{}", path(name).display()).into()], &mut files)?;
+            Ok::<_, Error>((words, files))
+        };
+        let (words, files) = expand("outer").unwrap();
+        assert_eq!(words, ["a", "b", "c"]);
+        assert_eq!(files, [path("outer"), path("inner")]);
         assert_eq!(expand("cycle").unwrap_err().category, Category::Usage);
         assert_eq!(expand("binary").unwrap_err().category, Category::Damaged);
         assert_eq!(expand("none").unwrap_err().category, Category::Damaged);
-        assert_eq!(super::expand(["@".into()]).unwrap(), ["@"]);
+        assert_eq!(super::expand(["@".into()], &mut Vec::new()).unwrap(), ["@"]);
     }
 }

@@ -58,7 +58,7 @@ pub fn cuda(
     refuse_nul(&source, options)?;
     let parts = [Component::Nvrtc, Component::NvrtcBuiltins];
     let [library, _] = toolkit::obtain(parts, tools.settings, tools.needs, tools.observer)?;
-    let headers = Headers::choose(&source, &library, tools)?;
+    let headers = Headers::choose(&source, options, &library, tools)?;
     let task = Task {
         name: source.name.to_owned(),
         arch: target.number,
@@ -92,6 +92,7 @@ pub fn cuda(
         kind: output.kind(),
         diagnostics: found,
         headers: headers.read(),
+        files: Vec::new(),
         lowered: names.zip(outcome.lowered).collect(),
         nvvm_latest: false,
         library,
@@ -216,6 +217,8 @@ fn spelled(target: Arch, output: Output, options: &CudaOptions, headers: &Header
 
 /// Where CUDA's own headers come from, and where the compiler notes what it read.
 struct Headers {
+    /// Whether the source, or an option for the compiler, may include anything.
+    includes: bool,
     /// The toolkit's.
     folders: Vec<PathBuf>,
     /// Where the compiler unpacks those that it brings, once.
@@ -225,7 +228,12 @@ struct Headers {
 }
 
 impl Headers {
-    fn choose(source: &Source<'_>, library: &Candidate, tools: &Tools<'_>) -> Result<Self> {
+    fn choose(
+        source: &Source<'_>,
+        options: &CudaOptions,
+        library: &Candidate,
+        tools: &Tools<'_>,
+    ) -> Result<Self> {
         let release = library.version.map(Version::release);
         let since = |first| release.is_some_and(|release| release >= first);
         let environment = &tools.settings.environment;
@@ -242,6 +250,7 @@ impl Headers {
         let temporary = |error| Error::io(&std::env::temp_dir(), "make a folder in", &error);
         let trace = since(headers::SINCE).then(tempfile::tempdir);
         Ok(Self {
+            includes: includes || !options.nvrtc.is_empty(),
             folders,
             unpacked,
             trace: trace.transpose().map_err(temporary)?,
@@ -260,7 +269,10 @@ impl Headers {
     }
 
     fn read(&self) -> Option<Vec<PathBuf>> {
-        let path = self.trace.as_ref()?.path().join("trace.json");
+        let Some(folder) = &self.trace else {
+            return (!self.includes).then(Vec::new);
+        };
+        let path = folder.path().join("trace.json");
         let trace = std::fs::read(path).ok()?;
         headers::in_trace(&trace, self.unpacked.as_deref())
     }
@@ -311,6 +323,7 @@ mod tests {
             nvrtc: vec!["--minimal".into()],
         };
         let headers = Headers {
+            includes: true,
             folders: vec!["b".into()],
             unpacked: None,
             trace: None,
@@ -323,6 +336,7 @@ mod tests {
         );
         let plain = CudaOptions::default();
         let headers = Headers {
+            includes: true,
             folders: Vec::new(),
             unpacked: Some("c".into()),
             trace: None,

@@ -9,6 +9,9 @@ mod nvvm;
 use std::path::PathBuf;
 
 pub use cuda::{CudaOptions, Source, cuda};
+/// The first NVRTC that tells which headers it reads.
+pub const LISTS_HEADERS: Version = headers::SINCE;
+
 pub use nvvm::{Module, NvvmOptions, Program, is_library, nvvm};
 
 use crate::bytes::Blob;
@@ -16,7 +19,7 @@ use crate::code::ImageKind;
 use crate::error::{Code, Diagnostic, Error, Result};
 use crate::format::{ltoir, ptx};
 use crate::observe::Observer;
-use crate::toolkit::{Candidate, Needs, Settings};
+use crate::toolkit::{Candidate, Needs, Settings, Version};
 use crate::worker::Workers;
 
 /// What a compilation gives.
@@ -59,6 +62,8 @@ pub struct Compiled {
     /// Headers that were read, for a depfile; those that the compiler brings itself are left out. None where the
     /// release of the compiler does not tell.
     pub headers: Option<Vec<PathBuf>>,
+    /// Other files that were read: libdevice.
+    pub files: Vec<PathBuf>,
     /// Each name expression with the mangled name of its instance.
     pub lowered: Vec<(String, String)>,
     /// Whether the newer LLVM was used for a target that has the older one by default: then the link of LTO-IR needs

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use super::{CodeOptions, Compiled, Output, Tools, log, proven};
 use crate::bytes::{self, Blob};
@@ -124,6 +125,10 @@ pub fn nvvm(
         kind: output.kind(),
         diagnostics,
         headers: Some(Vec::new()),
+        files: libdevice
+            .map(|libdevice| libdevice.path)
+            .into_iter()
+            .collect(),
         lowered: Vec::new(),
         nvvm_latest: dialect.nvvm_latest,
         library,
@@ -235,6 +240,7 @@ fn llvm(bytes: &[u8]) -> Option<u32> {
 }
 
 struct Libdevice {
+    path: PathBuf,
     name: String,
     bytes: Blob,
     contents: Contents,
@@ -259,6 +265,7 @@ fn obtain(
     let bytes = bytes::open(&file.path)?;
     let contents = Contents::parse(&bytes).map_err(|damage| damage.in_input(&name))?;
     let libdevice = Libdevice {
+        path: file.path,
         name,
         bytes,
         contents,

@@ -2,6 +2,7 @@
 //! messages both speak through these, so that one fact has one text whoever finds it.
 
 use crate::error::{Code, Diagnostic};
+use crate::toolkit::Version;
 
 /// Static shared memory of a block, in bytes, on every architecture.
 pub const SHARED_LIMIT: u64 = 0xC000;
@@ -178,4 +179,13 @@ pub fn newer_llvm() -> Diagnostic {
         "LTO-IR in the form for sm_100 and later needs the newer LLVM for this target",
     )
     .hint("add `--nvvm-latest`")
+}
+
+pub fn headers_unknown(library: &str, since: Version) -> Diagnostic {
+    Diagnostic::error(
+        Code::LibraryNotFound,
+        "includes headers, and a depfile must list them, but the compiler does not tell them",
+    )
+    .detail(format!("it is {library}; NVRTC tells them from {since} on"))
+    .hint("leave out `--toolkit`, or the depfile")
 }

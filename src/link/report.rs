@@ -1,5 +1,6 @@
 //! What a link was, did and found, for machines: the same record serves `--dry-run`, `--report` and the tests.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -37,6 +38,9 @@ pub struct Report {
     /// The calls of the backend, in order.
     pub steps: Vec<StepReport>,
     pub outputs: Vec<OutputReport>,
+    /// The files that the result depends on, each once: response files, inputs, files of thin archives, headers, and what
+    /// was taken from the toolkit. The libraries that compile and link are left out.
+    pub files: Vec<PathBuf>,
     /// Headers that sources included, but for those that the compiler brings itself.
     pub headers: Vec<PathBuf>,
     /// Of a link for several architectures: the link for each.
@@ -61,11 +65,23 @@ impl Default for Report {
             inputs: Vec::new(),
             steps: Vec::new(),
             outputs: Vec::new(),
+            files: Vec::new(),
             headers: Vec::new(),
             links: Vec::new(),
             diagnostics: Vec::new(),
             timings: Timings::default(),
         }
+    }
+}
+
+impl Report {
+    /// Notes that the result depends on these files.
+    pub fn depends_on<'p>(&mut self, paths: impl IntoIterator<Item = &'p PathBuf>) {
+        let mut known: HashSet<PathBuf> = self.files.iter().cloned().collect();
+        let new = paths
+            .into_iter()
+            .filter(|path| known.insert((*path).clone()));
+        self.files.extend(new.cloned());
     }
 }
 

@@ -92,6 +92,8 @@ pub struct Request {
     pub members: Members,
     /// Leaves libcudadevrt out even if something of it is needed.
     pub no_devrt: bool,
+    /// All headers of the sources must be known, for a depfile.
+    pub lists_headers: bool,
 }
 
 /// What a link is done with.
@@ -376,6 +378,9 @@ impl<'a> Session<'a> {
             .iter()
             .map(|input| input.expand(&options))
             .collect();
+        let read = self.request.inputs.iter().zip(&expansions);
+        let read = read.flat_map(|(input, expansion)| input.path.iter().chain(&expansion.files));
+        self.report.depends_on(read);
         let problems = expansions.iter().flat_map(|expansion| &expansion.problems);
         self.settle(problems.cloned().collect(), Category::Damaged)?;
         let inputs = self.request.inputs.iter().zip(&expansions);
@@ -468,7 +473,10 @@ impl<'a> Session<'a> {
         }
         let start = Instant::now();
         let requirements = Requirements::new(shape, &self.options, picked);
-        let needs = requirements.needs();
+        let mut needs = requirements.needs();
+        if self.request.lists_headers && !self.tools.settings.names_library() {
+            needs = needs.at_least(compile::LISTS_HEADERS, "a depfile lists headers");
+        }
         let options = self.options.clone();
         let front = FrontEnd {
             target: shape.target,
@@ -508,9 +516,17 @@ impl<'a> Session<'a> {
         } = made;
         self.settle(compiled.diagnostics, Category::Failed)?;
         self.options.nvvm_latest |= compiled.nvvm_latest && one.is_lto();
+        let headers = match compiled.headers {
+            None if self.request.lists_headers => {
+                let library = compiled.library.to_string();
+                let finding = findings::headers_unknown(&library, compile::LISTS_HEADERS);
+                return Err(Error::new(Category::Missing, finding.input(&one.name)));
+            }
+            headers => headers.unwrap_or_default(),
+        };
         self.report
-            .headers
-            .extend(compiled.headers.into_iter().flatten());
+            .depends_on(headers.iter().chain(&compiled.files));
+        self.report.headers.extend(headers);
         self.report.inputs[one.input].images.push(ImageChoice {
             id: one.name.clone(),
             kind: one.image.kind,
@@ -810,7 +826,12 @@ impl<'a> Session<'a> {
     }
 
     /// The images of libcudadevrt, of which the check takes what is needed.
-    fn devrt(&self, shape: Shape, library: Option<&Candidate>, dry: bool) -> Result<Vec<Picked>> {
+    fn devrt(
+        &mut self,
+        shape: Shape,
+        library: Option<&Candidate>,
+        dry: bool,
+    ) -> Result<Vec<Picked>> {
         let needs = library.map_or_else(Needs::default, |library| Needs::default().beside(library));
         let settings = self.tools.settings;
         let found = if dry {
@@ -828,6 +849,7 @@ impl<'a> Session<'a> {
             return Ok(Vec::new());
         };
         self.tools.observer.detail(&format!("use {found}"));
+        self.report.depends_on([&found.path]);
         let code = ObjectCode::open(&found.path)?;
         let expansion = code.expand(&ExpandOptions::default());
         let groups = Group::all(DEVRT, &expansion.images);

@@ -91,6 +91,7 @@ pub fn link(
                     .extend(told.map(|finding| finding.detail(format!("in the link for {name}"))));
             }
         }
+        report.depends_on(&one.files);
         report.backend = report.backend.take().or_else(|| one.backend.clone());
         report.links.push(one);
     }

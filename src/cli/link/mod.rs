@@ -1,3 +1,4 @@
+mod depfile;
 mod inputs;
 mod many;
 mod plan;
@@ -23,6 +24,7 @@ use crate::link::{
 use crate::pack::{Codec, HostTarget, symbol_from_name, write_object};
 use crate::ui::table::human_bytes;
 use crate::worker::{Limits, Workers, this_program};
+use depfile::DepfileFlags;
 use inputs::Inputs;
 
 pub use inputs::refuse_as_output;
@@ -70,6 +72,8 @@ pub struct Opts {
     choice: ChoiceFlags,
     #[command(flatten)]
     container: ContainerFlags,
+    #[command(flatten)]
+    depfile: DepfileFlags,
     #[command(flatten)]
     libraries: LibraryFlags,
     #[command(flatten)]
@@ -314,6 +318,7 @@ impl Opts {
             .clone()
             .unwrap_or_else(|| PathBuf::from(self.default_name()));
         inputs::refuse_as_output(&request.inputs, &output)?;
+        let depfile = self.depfile.depfile(&output)?;
         let settings = self.libraries.settings(context);
         let program = this_program()?;
         let cache = match self.process.no_cache {
@@ -333,9 +338,6 @@ impl Opts {
             cache: &cache,
             observer: &context.printer,
         };
-        if self.emits_container() && !self.process.dry_run {
-            return self.container(context, &request, &output, &tools, report);
-        }
         if self.process.dry_run {
             crate::link::plan(&request, &tools, report)?;
             let to_stdout = self.process.report.as_deref() == Some(Path::new("-"));
@@ -346,8 +348,17 @@ impl Opts {
                     .data(plan::text(report, context.printer.width())),
             };
         }
-        let result = crate::link::link(&request, &tools, report)?;
-        self.write(context, &output, &result, report)
+        if self.emits_container() {
+            self.container(context, &request, &output, &tools, report)?;
+        } else {
+            let result = crate::link::link(&request, &tools, report)?;
+            self.write(context, &output, &result, report)?;
+        }
+        report.depends_on(&context.response_files);
+        match depfile {
+            Some(depfile) => depfile.write(&report.files),
+            None => Ok(()),
+        }
     }
 
     fn default_name(&self) -> &'static str {
@@ -494,6 +505,7 @@ impl Opts {
                 MembersArg::Needed => Members::Needed,
             },
             no_devrt: !self.choice.add_devrt,
+            lists_headers: self.depfile.is_wanted(),
         })
     }
 

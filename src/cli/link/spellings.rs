@@ -84,6 +84,10 @@ const TABLE: &[(&str, Turn)] = &[
         ]),
     ),
     ("no-cache", To("--no-cache")),
+    ("MD", To("--MD")),
+    ("MF", To("--depfile")),
+    ("MT", To("--MT")),
+    ("MP", To("--MP")),
     // There is no other machine any more.
     ("m64", Nothing),
 ];
@@ -157,6 +161,7 @@ mod tests {
             ),
             ("-### --unknown -- -lto", "--dry-run --unknown -- -lto"),
             ("-m64 -", "-"),
+            ("-MD -MF x.d -MT=y -MP", "--MD --depfile x.d --MT=y --MP"),
         ] {
             assert_eq!(turned(foreign), own, "{foreign}");
         }

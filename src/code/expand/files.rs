@@ -150,7 +150,7 @@ impl Expander<'_> {
     }
 
     /// Reads a member of a thin archive, which lies beside the archive.
-    pub(super) fn thin_member(&self, archive: &File, raw_name: &[u8]) -> Result<Blob> {
+    pub(super) fn thin_member(&mut self, archive: &File, raw_name: &[u8]) -> Result<Blob> {
         let folder = archive.path.as_deref().and_then(Path::parent);
         let folder = folder.ok_or_else(|| {
             unreadable(
@@ -158,14 +158,14 @@ impl Expander<'_> {
             )
             .hint("give the archive by its path")
         })?;
+        let name = os_string(raw_name);
+        let path = folder.join(&name);
         // The folder of `libx.a` is the current one.
         let folder = if folder == Path::new("") {
             Path::new(".")
         } else {
             folder
         };
-        let name = os_string(raw_name);
-        let path = folder.join(&name);
         let cannot = |error: io::Error| {
             unreadable(format!(
                 "cannot read `{}`, a file of a thin archive: {}",
@@ -190,6 +190,7 @@ impl Expander<'_> {
         if !fs::metadata(&path).map_err(cannot)?.is_file() {
             return Err(cannot(io::Error::other("not a file")));
         }
+        self.visitor.file(&path);
         bytes::open(&path)
     }
 

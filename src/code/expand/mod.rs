@@ -6,7 +6,7 @@ mod image;
 mod names;
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::image::LastGroup;
@@ -56,6 +56,9 @@ pub trait Visitor {
 
     /// What is wrong with the input. Errors mean that device code may be missing.
     fn problem(&mut self, problem: Diagnostic);
+
+    /// A file beside the input that was read, as those of a thin archive are.
+    fn file(&mut self, _path: &Path) {}
 }
 
 /// Everything that was found.
@@ -63,6 +66,8 @@ pub trait Visitor {
 pub struct Expansion {
     pub images: Vec<Image>,
     pub problems: Vec<Diagnostic>,
+    /// Those beside the input that were read.
+    pub files: Vec<PathBuf>,
 }
 
 impl Visitor for Expansion {
@@ -72,6 +77,10 @@ impl Visitor for Expansion {
 
     fn problem(&mut self, problem: Diagnostic) {
         self.problems.push(problem);
+    }
+
+    fn file(&mut self, path: &Path) {
+        self.files.push(path.to_owned());
     }
 }
 
