@@ -179,6 +179,50 @@ fn ptx_that_the_driver_does_not_know_is_linked() {
     ]);
 }
 
+/// Fatbins as `cudalink link` packs them, in each compression and for several architectures.
+#[test]
+fn fatbins_of_every_compression() {
+    on_device!();
+    if !can_link() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for compression in ["none", "lz4", "zstd"] {
+        let fatbin = folder.path().join(format!("{compression}.fatbin"));
+        links_doubled(&fatbin, &["--emit", "fatbin", "--compress", compression]);
+        runs(&format!(
+            "double_all {} --arg inout:i32[10]=iota --arg i32:10 --block 32 --print 0",
+            fatbin.display()
+        ))
+        .prints(&["0 i32[10]: 0 2 4 6 8 10 12 14 16 18\n"]);
+    }
+}
+
+/// An object that cc links into a program, which finds the fatbin under its symbol and loads it with the driver.
+#[test]
+fn an_object_in_a_program() {
+    on_device!();
+    if !can_link() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let object = folder.path().join("kernels.o");
+    links_doubled(&object, &["--emit", "object", "--symbol", "kernels"]);
+    let program = folder.path().join("program");
+    let mut cc = std::process::Command::new("cc");
+    cc.args(["-std=gnu11", "tests/object_user.c"]).arg(&object);
+    Outcome::of(cc.arg("-o").arg(&program).arg("-ldl")).expect(0);
+    let outcome = Outcome::of(&mut std::process::Command::new(&program)).expect(0);
+    assert_eq!(outcome.stdout, "0 2 4 6 8 10 12 14 16 18\n");
+}
+
+fn links_doubled(output: &std::path::Path, options: &[&str]) {
+    let mut link = std::process::Command::new(launch::program());
+    link.args(["link", "fixtures/run/calls.ptx", "fixtures/run/doubled.ptx"]);
+    link.args(["--arch", "sm_80,sm_90,sm_100"]).args(options);
+    Outcome::of(link.arg("-o").arg(output)).expect(0);
+}
+
 /// `cudalink link`, then `cudalink run` on its default output.
 #[test]
 fn a_link_and_a_run() {
