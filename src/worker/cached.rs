@@ -2,16 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::link::{Answer, Task};
+use super::link::{Answer, Link, Task};
 use super::protocol::{self, Step};
 use super::{End, Run, Workers};
 use crate::bytes::Blob;
 use crate::cache::{self, Cache, Key};
 use crate::error::Result;
+use crate::ffi::nvjitlink::OutputKind;
 use crate::toolkit::Candidate;
 
-/// What is kept of a run whose links all succeeded. Names of inputs are kept as their numbers: the same bytes have
-/// other names elsewhere.
+/// What is kept of a run whose links all succeeded.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     answer: Answer,
@@ -30,40 +30,85 @@ impl Workers<'_> {
         data: &[&[u8]],
         cache: &Cache,
     ) -> Result<(Run<Answer>, bool)> {
-        let key = cache
+        let keys = cache
             .is_on()
-            .then(|| key(library, &task, data, cache))
+            .then(|| Keys::of(library, &task, data, cache))
             .flatten();
-        let names: Vec<String> = task.inputs.iter().map(|input| input.name.clone()).collect();
-        if let Some(known) = key
-            .and_then(|key| cache.get(&key))
-            .and_then(|bytes| read(bytes, &names))
-        {
+        let known = keys.iter().flat_map(Keys::all);
+        if let Some(known) = known.flat_map(|key| cache.get(key)).find_map(read) {
             return Ok((known, true));
         }
+        let names: Vec<String> = task.inputs.iter().map(|input| input.name.clone()).collect();
         let run = self.run(&library.path, task, data)?;
-        if let Some(key) = key
-            && let Some(bytes) = write(&run, &names)
+        if let Some(keys) = keys
+            && let Some(bytes) = write(&run)
         {
-            cache.put(&key, &bytes);
+            cache.put(keys.of_run(&run, &names), &bytes);
         }
         Ok((run, false))
     }
 }
 
-/// Everything that an answer depends on: the library, the calls and the bytes; neither names nor limits.
-fn key(library: &Candidate, task: &Task, data: &[&[u8]], cache: &Cache) -> Option<Key> {
-    let library = cache::hash_of_library(cache, &library.path)?;
-    let mut task = task.clone();
-    for input in &mut task.inputs {
-        input.name.clear();
-    }
-    let task = serde_json::to_vec(&task).ok()?;
-    let parts = [b"worker", library.as_bytes(), &task];
-    Some(Key::of(parts.into_iter().chain(data.iter().copied())))
+/// Hashes of everything that an answer depends on: the library, the calls and the bytes; no limits.
+struct Keys {
+    /// Without the names of the inputs: the same bytes have other names elsewhere. Linked LTO-IR has none, as it
+    /// holds the names.
+    nameless: Option<Key>,
+    named: Key,
 }
 
-fn write(run: &Run<Answer>, names: &[String]) -> Option<Vec<u8>> {
+impl Keys {
+    fn of(library: &Candidate, task: &Task, data: &[&[u8]], cache: &Cache) -> Option<Self> {
+        let library = cache::hash_of_library(cache, &library.path)?;
+        let key = |purpose: &[u8], task: &Task| {
+            let task = serde_json::to_vec(task).ok()?;
+            let parts = [purpose, library.as_bytes(), &task];
+            Some(Key::of(parts.into_iter().chain(data.iter().copied())))
+        };
+        let holds_names = |link: &Link| link.output == OutputKind::LtoIr;
+        let mut nameless = task.clone();
+        nameless
+            .inputs
+            .iter_mut()
+            .for_each(|input| input.name.clear());
+        Some(Self {
+            nameless: match task.links.iter().any(holds_names) {
+                true => None,
+                false => Some(key(b"worker", &nameless)?),
+            },
+            named: key(b"worker with names", task)?,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Key> {
+        self.nameless.iter().chain([&self.named])
+    }
+
+    /// The one under which a run is kept.
+    fn of_run(&self, run: &Run<Answer>, names: &[String]) -> &Key {
+        match &self.nameless {
+            Some(nameless) if !mentions(run, names) => nameless,
+            _ => &self.named,
+        }
+    }
+}
+
+/// Whether an input is named in what the library had to say.
+fn mentions(run: &Run<Answer>, names: &[String]) -> bool {
+    let End::Answered(answer, _) = &run.end else {
+        return false;
+    };
+    let logs = answer.links.iter();
+    let logs = logs.flat_map(|link| [&link.error_log, &link.info_log]);
+    let mut texts = logs.chain(run.printed.iter().map(|(_, text)| text));
+    let is_in = |text: &String| {
+        let mut names = names.iter().filter(|name| !name.is_empty());
+        names.any(|name| text.contains(name.as_str()))
+    };
+    texts.any(is_in)
+}
+
+fn write(run: &Run<Answer>) -> Option<Vec<u8>> {
     let End::Answered(answer, results) = &run.end else {
         return None;
     };
@@ -71,13 +116,12 @@ fn write(run: &Run<Answer>, names: &[String]) -> Option<Vec<u8>> {
     if !succeeded || answer.links.is_empty() || results.len() != answer.links.len() {
         return None;
     }
-    let mut kept = Kept {
+    let kept = Kept {
         answer: answer.clone(),
         printed: run.printed.clone(),
         step: run.step,
         results: results.iter().map(|result| result.len()).collect(),
     };
-    kept.texts(|text| to_numbers(text, names));
     let mut bytes = serde_json::to_vec(&kept).ok()?;
     bytes.push(b'\n');
     for result in results {
@@ -86,73 +130,15 @@ fn write(run: &Run<Answer>, names: &[String]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn read(bytes: Vec<u8>, names: &[String]) -> Option<Run<Answer>> {
+fn read(bytes: Vec<u8>) -> Option<Run<Answer>> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     let mut kept: Kept = serde_json::from_slice(&bytes[..end]).ok()?;
     let blob = Blob::from(bytes);
     let payload = blob.slice(end + 1..blob.len())?;
-    kept.texts(|text| to_names(text, names));
     kept.answer.load_ms = 0.0;
     Some(Run {
         end: End::Answered(kept.answer, protocol::pieces(&payload, kept.results)),
         printed: kept.printed,
         step: kept.step,
     })
-}
-
-impl Kept {
-    fn texts(&mut self, change: impl Fn(&str) -> String) {
-        for link in &mut self.answer.links {
-            link.error_log = change(&link.error_log);
-            link.info_log = change(&link.info_log);
-        }
-        for (_, text) in &mut self.printed {
-            *text = change(text);
-        }
-    }
-}
-
-/// Stands around the number of an input; texts have no such character.
-const MARK: char = '\u{1f}';
-
-fn to_numbers(text: &str, names: &[String]) -> String {
-    let mut numbered: Vec<(usize, &String)> = names.iter().enumerate().collect();
-    // A name may be a part of a longer one.
-    numbered.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
-    let mut out = text.to_owned();
-    for (number, name) in numbered.into_iter().filter(|(_, name)| !name.is_empty()) {
-        if out.contains(name.as_str()) {
-            out = out.replace(name.as_str(), &format!("{MARK}{number}{MARK}"));
-        }
-    }
-    out
-}
-
-fn to_names(text: &str, names: &[String]) -> String {
-    let mut out = String::with_capacity(text.len());
-    for (index, part) in text.split(MARK).enumerate() {
-        let name = part
-            .parse::<usize>()
-            .ok()
-            .and_then(|number| names.get(number));
-        match name {
-            Some(name) if index % 2 == 1 => out.push_str(name),
-            _ => out.push_str(part),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_come_and_go() {
-        let names = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let (here, there) = (names(&["a.o", "x/a.o", ""]), names(&["b", "c", ""]));
-        let kept = to_numbers("in 'a.o' and 'x/a.o', 7 times", &here);
-        assert!(!kept.contains("a.o"), "{kept:?}");
-        assert_eq!(to_names(&kept, &there), "in 'b' and 'c', 7 times");
-    }
 }
