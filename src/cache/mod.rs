@@ -123,6 +123,11 @@ pub fn folder_of(environment: &Environment) -> Option<PathBuf> {
     base.map(|base| base.join("cudalink"))
 }
 
+/// Where compilers unpack the headers that they bring, a folder for each release.
+pub fn headers_in(folder: &Path) -> PathBuf {
+    folder.join("headers")
+}
+
 /// Bytes that the cache may take: `CUDALINK_CACHE_SIZE` in MiB, or 2 GiB.
 fn limit_of(environment: &Environment) -> u64 {
     let given = environment

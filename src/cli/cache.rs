@@ -1,10 +1,12 @@
+use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Context;
-use crate::cache::{Cache, Folder, Stats};
+use crate::cache::{self, Cache, Folder, Stats};
 use crate::error::{Code, Error, Result};
 use crate::toolkit::Environment;
 use crate::ui::table::human_bytes;
@@ -81,12 +83,26 @@ impl Opts {
                     .clear()
                     .map_err(|error| Error::io(folder, "remove", &error))?;
                 let size = human_bytes(removed.bytes);
+                let headers = match remove_headers(folder)? {
+                    true => ", and unpacked headers",
+                    false => "",
+                };
                 context
                     .printer
-                    .status(&format!("removed {} files, {size}", removed.files));
+                    .status(&format!("removed {} files, {size}{headers}", removed.files));
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Removes what compilers unpacked there; tells whether there was something.
+fn remove_headers(folder: &Path) -> Result<bool> {
+    let headers = cache::headers_in(folder);
+    match std::fs::remove_dir_all(&headers) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Error::io(&headers, "remove", &error)),
     }
 }
 

@@ -242,7 +242,7 @@ impl Headers {
         let unpacks = includes && folders.is_empty() && since(BUNDLED_HEADERS);
         let unpacked = match (library.version, cache::folder_of(environment)) {
             (Some(version), Some(cache)) if unpacks => Some(
-                std::path::absolute(cache.join("headers").join(version.to_string()))
+                std::path::absolute(cache::headers_in(&cache).join(version.to_string()))
                     .map_err(|error| Error::io(&cache, "find", &error))?,
             ),
             _ => None,
